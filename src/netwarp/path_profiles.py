@@ -1,7 +1,7 @@
 """Path profiles: round-trip time and rates of typical access networks, each with its source.
 
-They are published or measured examples, and other networks of the kind differ. A study's own values
-take precedence over a profile's.
+They are published or measured examples; other networks of the same kind are different. A study's
+own values take precedence over a profile's.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ class PathProfile:
     rate_down: str
     rate_up: str
     year: int
-    """Year of the numbers: networks of the kind have become faster since."""
+    """Year of the numbers; networks of the same kind have become faster since."""
     source: str
     """Source of the numbers."""
 

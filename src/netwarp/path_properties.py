@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PathProperty:
-    """A property of a path."""
+    """A property of a path, such as its delay, with everything that is derived from it."""
 
     key: str
     """Key in `[path]`; without `_down` and `_up` if each direction has the property."""
@@ -35,31 +35,35 @@ class PathProperty:
     is_common: bool = True
     """Whether `--help` shows the option; otherwise only `--help-all` does."""
     title: str = ""
-    """Title on axes and in tables of results, if the property varies. Default: the key in words."""
+    """Title on axes and in tables of results, if the property varies. Default: the key, in
+    words.
+    """
     unit: str = ""
     """Unit of values that are plain numbers."""
     directions: Literal["path", "both", "down"] = "path"
-    """What the key without direction means: the path as a whole, both directions, or server to
-    client alone, where the property harms packets."""
+    """What the key without direction applies to: the path as a whole, both directions, or server to
+    client alone, if the property harms packets."""
     each_help: str = ""
-    """Text for the key of one direction, before the direction's name."""
+    """Text for the key of one direction, which the direction's name follows."""
     default: Any = None
-    """Default of the key, which a study may leave out."""
+    """Value of the key if a study does not set it."""
     netem: str | None = None
     """Field of `wire.Impairments` that takes the value unchanged; None if there is none."""
     absent: str | None = None
-    """Value in a study that means that the property is absent."""
+    """Value in a study with which the path does not have the property."""
     without: str | None = None
     """Key of another property without which this one has no effect; None if there is none."""
 
     @property
     def plain_key_covers(self) -> tuple[Direction, ...]:
-        """Directions that the key without direction applies to."""
+        """Directions to which the key without direction applies."""
         return ("down",) if self.directions == "down" else ("down", "up")
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys of `[path]` that set this property: for both directions, and for each."""
+        """The keys of `[path]` that set this property: the one for both directions, and one for
+        each.
+        """
         if self.directions == "path":
             return (self.key,)
         return (self.key, f"{self.key}_down", f"{self.key}_up")

@@ -43,7 +43,9 @@ from netwarp.study import Study
 from netwarp.version import __version__
 
 NO_OTHER_RUNS = ("replicates", "metrics", "against", "expect")
-"""Keys of a study that change no run, only the number of runs and how they are evaluated."""
+"""Keys of a study that do not change what a run does, only the number of runs and how they are
+evaluated.
+"""
 DEFAULT_PARENT = Path("netwarp-out")
 
 
@@ -59,14 +61,14 @@ def run(
     observer: Observer | None = None,
     anew: bool = False,
 ) -> RunData:
-    """Plan a study, run what has not run yet, and read the results.
+    """Plan a study, carry out the runs that have not run yet, and read the results.
 
     Args:
         study: the study, with all overrides applied.
         backend: the backend that carries out the runs.
         out: the run directory; None for one named after the study and the backend.
-        executor: the executor, which determines the CPUs; None for this machine's CPUs, one for
-            each run.
+        executor: the executor, which determines the CPUs; None for this machine's CPUs, with one
+            for each run.
         filters: ``FACTOR=LEVEL`` each: run only these cells.
         staging: how replicates are added until something is decided; None for the study's number.
         command_line: the command line that the report names as its origin.
@@ -130,15 +132,14 @@ def expected(
     executor: Executor | None = None,
     filters: Sequence[str] = (),
 ) -> tuple[Expected, Path]:
-    """Return the expected cost of what `run` would run, and its run directory, without changing
-    anything.
+    """Return the expected cost of what `run` would run, and its run directory; nothing is changed.
 
     Args:
-        study: with all overrides applied.
+        study: the study, with all overrides applied.
         backend: the backend on which it would be run.
         out: the run directory; None for one named after what is run.
-        executor: on whose CPUs; None for this machine's.
-        filters: ``FACTOR=LEVEL`` each: only these cells.
+        executor: the executor, which determines the CPUs; None for this machine's.
+        filters: ``FACTOR=LEVEL`` each: run only these cells.
 
     Raises:
         StudyError: as for `run`.
@@ -162,7 +163,9 @@ def _planned(
     *,
     anew: bool = False,
 ) -> tuple[list[PlannedRun], FilesRead | None, RunDirectory]:
-    """Plan a study, and refuse what is wrong before a directory is created."""
+    """Plan a study, and refuse what is wrong before a directory is created. Return the planned
+    runs, the files that programs read, and the run directory.
+    """
     executor.at_a_time(backend)  # raises if the executor cannot run so many
     plan = plan_study(study, filters=filters)
     files = None if anew else files_read([cell.template for cell in study.cells], backend)
@@ -175,11 +178,11 @@ def _planned(
 
 
 def write_outputs(data: RunData, *, anew: bool = False) -> None:
-    """Write results, summary and report into a run directory, unless they are there already.
+    """Write results, summary and report into a run directory, unless they are up to date.
 
     Args:
         data: the contents of the run directory.
-        anew: whether to write them even if they exist.
+        anew: whether to write them even if they are up to date.
 
     Raises:
         RunDirectoryError: no run has finished yet.
@@ -215,7 +218,9 @@ def write_outputs(data: RunData, *, anew: bool = False) -> None:
 
 @dataclass
 class _Executed:
-    """The runs of a study that have been executed, in several stages if replicates are added."""
+    """The runs of a study that have been executed so far, in several stages if replicates are
+    added.
+    """
 
     study: Study
     backend: Backend
@@ -225,7 +230,7 @@ class _Executed:
     observer: Observer
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     left_by_limit: tuple[str, ...] = ()
-    """Names of the replicates that a time limit prevented."""
+    """Names of the replicates that were not added because of a time limit."""
 
     def execute(self, plan: Sequence[PlannedRun], kept: Mapping[str, Outcome]) -> None:
         """Carry out the runs of a plan that are not kept."""
@@ -241,15 +246,15 @@ class _Executed:
     def add_replicates(
         self, plan: Sequence[PlannedRun], staging: Staging, looks: Sequence[Look]
     ) -> bool:
-        """Run more replicates of the cells that need them, until none does.
+        """Add replicates to the cells that need them, stage by stage, until no cell does.
 
         Args:
-            plan: the runs of the first look, which are carried out.
+            plan: the runs until the first look, which have been carried out.
             staging: how replicates are added.
             looks: the looks at the samples, as `looks` returns them.
 
         Returns:
-            Whether the stages were completed: False if the time limit cut them off.
+            Whether all stages were completed: False if the time limit ended them.
         """
         from netwarp.claims.open_questions import cells_to_repeat
 
@@ -291,7 +296,7 @@ class _Executed:
         return True
 
     def looks(self, staging: Staging) -> tuple[Look, ...]:
-        """Return the looks at the samples, as the plan determines them."""
+        """Return the looks at the samples, which follow from the plan."""
         from netwarp.claims.too_few import questions_of
 
         in_real_time = self.backend.clock == "real"
@@ -303,7 +308,7 @@ class _Executed:
         self.observer.limited(limit)
 
     def _in_order(self, runs: Sequence[PlannedRun]) -> Sequence[PlannedRun]:
-        """Order runs in the way that the backend needs."""
+        """Return runs in the order that the backend needs."""
         if not self.backend.interleaved:
             return runs
         return interleaved(runs, self.study.seed, next(iter(self.study.against), None))
@@ -316,10 +321,10 @@ class _Executed:
 def default_directory(
     study: Study, plan: Sequence[PlannedRun], backend: Backend, files: FilesRead | None = None
 ) -> Path:
-    """Return the name of a directory that follows from what is run and where, so that the same
-    command finds its own directory again.
+    """Return the path of a directory whose name follows from what is run and where, so that the
+    same command finds it again.
 
-    If it is unknown whether programs would do the same again, the directory is a new one.
+    If it is unknown whether programs would do the same again, it is a new directory.
     """
     # More replicates of the same study go to the same directory, and other questions are answered
     # from its results.
@@ -334,7 +339,7 @@ def default_directory(
 
 
 def unused_directory(name: str) -> Path:
-    """Return a path for this name and a number, at which nothing exists yet."""
+    """Return a path that consists of this name and a number, at which nothing exists yet."""
     return next(
         place for number in count(1) if not (place := DEFAULT_PARENT / f"{name}-{number}").exists()
     )

@@ -1,4 +1,4 @@
-"""Reads the lines of a plan, one for each planned run, as far as they are intact."""
+"""Reads the lines of a plan, one for each planned run, as far as they are valid."""
 
 import json
 import re
@@ -15,11 +15,10 @@ _BITS = {"cell": 32, "replicate": 32, "seed": 64}
 
 
 def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:
-    """Read the lines of a plan.
+    """Return the lines of a plan that are planned runs, as objects.
 
     Returns:
-        The lines that are planned runs, and a text on what is wrong with the others; None if there
-            are none.
+        These lines, and a text on what is wrong with the others; None if there are no others.
     """
     read = [_planned_run(line) for line in lines]
     # All runs of a study have a level of each factor.
@@ -36,7 +35,7 @@ def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None
 
 
 def _planned_run(text: str) -> dict[str, Any] | None:
-    """Read a line of the plan; None if it is not a planned run."""
+    """Return the planned run in a line of the plan; None if it is not a planned run."""
     try:
         line = json.loads(text)
     except (ValueError, RecursionError):

@@ -18,17 +18,19 @@ from netwarp.errors import InputError, one_line
 
 T = TypeVar("T")
 GROUPS = ("backends", "workloads", "metrics", "figures", "sources", "stacks")
-"""The kinds of extensions: `netwarp.backends` is the group of the first."""
+"""The kinds of extensions. A package declares those of the first kind in the group
+`netwarp.backends`, and so on.
+"""
 
 
 @cache
 def added(kind: str) -> Mapping[str, EntryPoint]:
-    """Find the extensions of a kind by name, without importing them."""
+    """Return the extensions of a kind by name, without importing them."""
     return {entry.name: entry for entry in entry_points(group=f"netwarp.{kind}")}
 
 
 def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) -> Any:
-    """Import an extension.
+    """Import and return an extension.
 
     Args:
         kind: one of `GROUPS`.
@@ -36,7 +38,7 @@ def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) 
         accepts: returns whether an object is a valid extension of this kind.
 
     Raises:
-        KeyError: no package adds it.
+        KeyError: no package adds an extension of this name.
         InputError: it cannot be imported, or is not valid.
     """
     entry = added(kind)[name]
@@ -69,11 +71,12 @@ class Added:
 
 
 def added_by(modules: Sequence[str]) -> Added | None:
-    """Find the extension whose code is among some modules; None if all of them are netwarp's own.
+    """Return the extension to which one of these modules belongs; None if all of them are netwarp's
+    own.
 
     Args:
-        modules: full names. The first module of a package determines the package; if the package
-            adds several extensions, the one from this very module is returned.
+        modules: full names of modules. The first module of a package determines the package; if the
+            package adds several extensions, the one in this very module is returned.
     """
     entries = [(kind, entry) for kind in GROUPS for entry in added(kind).values()]
     for module in modules:
@@ -94,27 +97,27 @@ def _package(entry: EntryPoint) -> str:
 
 
 def folder(kind: str, name: str) -> Path:
-    """Return the folder that an extension consists of: that of the package that its entry point
-    names.
+    """Return the folder of an extension that consists of files: that of the package which its entry
+    point names.
 
     Raises:
-        KeyError: no package adds it.
-        InputError: it cannot be imported, or is not a package.
+        KeyError: no package adds an extension of this name.
+        InputError: the package cannot be imported, or is a module without a folder.
     """
     module: ModuleType = load(kind, name, lambda found: hasattr(found, "__path__"))
     return Path(next(iter(module.__path__)))
 
 
 class Extended(Mapping[str, T], Generic[T]):
-    """A mapping of netwarp's own things of a kind by name, followed by those that packages add.
+    """A mapping of things of one kind by name: netwarp's own, then those that packages add.
 
-    Names of netwarp's own take precedence. When all are listed, extensions that cannot be imported
-    are left out, with one line on standard error.
+    netwarp's own have precedence over others of the same name. When all are listed, extensions that
+    cannot be imported are left out, with a line on standard error.
     """
 
     def __init__(self, kind: str, own: Mapping[str, T], accepts: Callable[[Any], bool]) -> None:
         self.own = own
-        """The things of this kind that netwarp itself has."""
+        """The things of this kind that are netwarp's own."""
         self._kind, self._accepts = kind, accepts
 
     def __getitem__(self, name: str) -> T:
@@ -132,13 +135,13 @@ class Extended(Mapping[str, T], Generic[T]):
         return len(self.own) + len(self._added)
 
     def values(self) -> Any:
-        """Return all values; this is faster than getting them one by one."""
+        """Return all values, which is faster than getting them one by one."""
         return [*self.own.values(), *self._added.values()] if self._added else self.own.values()
 
     @cached_property
     def _added(self) -> dict[str, T]:
-        """Load all extensions of the kind; those that cannot be loaded are left out with a
-        warning.
+        """Import and return all extensions of the kind; those that cannot be imported are left out
+        with a warning.
         """
         found = {}
         for name in added(self._kind):

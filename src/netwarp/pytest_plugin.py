@@ -21,17 +21,17 @@ MARKER = (
     " of `netwarp exec`, by the same names."
 )
 MOST_SHOWN = 2000
-"""Most characters of each output that are shown in the report of a failed test."""
+"""Most characters of each output that the report of a failed test contains."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker `netwarp`."""
     config.addinivalue_line("markers", MARKER)
 
 
 @dataclass(frozen=True)
 class ProgramDone:
-    """The outcome of one program."""
+    """The outcome of one program of a run."""
 
     exit_status: int | None
     """Its exit status; None if a signal ended it, or it did not end."""
@@ -63,19 +63,19 @@ class Done:
 
     @property
     def stderr(self) -> str:
-        """The client's standard error."""
+        """The client's standard error output."""
         return self.client.stderr
 
 
 class NetwarpPath:
-    """A path between two hosts, over which programs are run; its clock is virtual time."""
+    """A path between two hosts in virtual time, over which programs can be run."""
 
     def __init__(self, node: pytest.Item, folder: Path, options: Mapping[str, Any]) -> None:
         self._node = node
         self._folder = folder
         self._numbers = itertools.count(1)
         self.options = dict(options)
-        """Options of every run; those given to `run` replace them."""
+        """Options of every run; options that are given to `run` have precedence."""
 
     def run(
         self,
@@ -85,17 +85,18 @@ class NetwarpPath:
         cwd: Path | None = None,
         **options: Any,
     ) -> Done:
-        """Run a server and a client; the names `server` and `client` resolve in both.
+        """Run a server and a client over the path; in both, the names `server` and `client` resolve
+        to the two hosts.
 
         Args:
             client: a line for the shell, or a program and its arguments.
             server: a line for the shell.
             cwd: the working directory of both; None for that of pytest.
-            options: options of `netwarp exec`, by the same names; they replace the marker's: `rtt`,
-                `loss`, `ready`, `env`, `seed`, `shared`, ….
+            options: options of `netwarp exec`, by the same names; they have precedence over those
+                of the marker: `rtt`, `loss`, `ready`, `env`, `seed`, `shared`, ….
 
         Raises:
-            netwarp.InputError: nothing was run; the message names the problem and the remedy.
+            netwarp.InputError: nothing was run; the message has the problem and the remedy.
         """
         from netwarp.library import exec as run_programs
 
@@ -110,8 +111,8 @@ class NetwarpPath:
 
 @pytest.fixture
 def netwarp_path(request: pytest.FixtureRequest, tmp_path: Path) -> NetwarpPath:
-    """Return a path between two hosts, with the options that the `netwarp` markers of the test, its
-    class and its module define.
+    """Return a path between two hosts, with the options in the `netwarp` markers of the test, its
+    class and its module.
     """
     options: dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("netwarp"))):
@@ -125,7 +126,7 @@ def netwarp_path(request: pytest.FixtureRequest, tmp_path: Path) -> NetwarpPath:
 
 
 def _done(summary: Mapping[str, Any], directory: Path) -> Done:
-    """Convert the summary of a run to its outcome."""
+    """Return the outcome of a run, from its summary."""
     client, server = (
         ProgramDone(each["exit_status"], each["signal"], each["stdout"], each["stderr"])
         for each in (summary["client"], summary["server"])
@@ -136,7 +137,7 @@ def _done(summary: Mapping[str, Any], directory: Path) -> Done:
 
 
 def _section(client: Sequence[str], server: str, done: Done) -> str:
-    """Write the section about a run for the report of a failed test."""
+    """Return the section about a run in the report of a failed test."""
     said = [
         f"client: {' '.join(client)}",
         f"server: {server}",

@@ -1,6 +1,6 @@
 """Models of links whose rate varies, which generate traces for `[path.trace]`. Pure.
 
-A trace lists the milliseconds at which 1504 bytes may leave. It depends on the arguments alone.
+A trace lists the milliseconds at which 1504 bytes may leave. It depends only on the arguments.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ OPPORTUNITY_BITS = 1504 * 8
 MS_PER_S = 1000
 CELLULAR_TICK_MS = 20
 CELLULAR_NOISE = 200.0
-"""Packets per second per square root of a second."""
+"""Standard deviation of the random walk of the rate: packets per second per square root of a
+second.
+"""
 CELLULAR_ESCAPES_PER_S = 1.0
 LEO_SLOT_MS = 15_000
 LEO_SPREAD = 0.5
@@ -38,29 +40,29 @@ class Draws:
 
 @dataclass(frozen=True)
 class RateModel:
-    """A model of a link."""
+    """A model of a link whose rate varies; traces are generated from it."""
 
     description: str
-    """What it is, what its rate means, and the source of its parameters."""
+    """What the model is, what its rate means, and where its parameters come from."""
     times_ms: Callable[[Draws, float, int], list[int]]
-    """Return the opportunities of a trace.
+    """Returns the times in ms at which the link can send a packet.
 
-    Arguments: the random numbers, the model's rate in opportunities per millisecond, and the
+    Its arguments are the random numbers, the model's rate in packets per millisecond, and the
     trace's length in ms.
     """
 
 
 def trace_text(model: str, *, rate_bit_s: int, length_ms: int, seed: int) -> str:
-    """Return a trace in mahimahi's format, whose last line is at its end.
+    """Return a trace in mahimahi's format. The time in its last line is its end.
 
     Args:
         model: a key of :data:`MODELS`.
-        rate_bit_s: the model's rate.
+        rate_bit_s: the model's rate in bit/s; the model says which rate this is.
         length_ms: length of the trace, after which it repeats.
-        seed: the trace's seed; the same gives the same trace.
+        seed: the trace's seed; the same seed gives the same trace.
 
     Raises:
-        ValueError: the trace has no opportunity.
+        ValueError: the link can never send a packet.
     """
     rng = Draws(f"{model} {seed}")
     per_ms = rate_bit_s / OPPORTUNITY_BITS / MS_PER_S
@@ -73,8 +75,8 @@ def trace_text(model: str, *, rate_bit_s: int, length_ms: int, seed: int) -> str
 
 
 def _cellular(rng: Draws, most_per_ms: float, length_ms: int) -> list[int]:
-    """Draw Sprout's doubly stochastic process: a Poisson process whose rate walks at random between
-    0 and the largest, and stays at 0 for a while where it gets there.
+    """Return a trace of Sprout's doubly stochastic process: a Poisson process whose rate is a
+    random walk between 0 and the largest rate, and stays at 0 for a while when it gets there.
     """
     most_per_s = most_per_ms * MS_PER_S
     tick_s = CELLULAR_TICK_MS / MS_PER_S
@@ -91,8 +93,8 @@ def _cellular(rng: Draws, most_per_ms: float, length_ms: int) -> list[int]:
 
 
 def _leo(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
-    """Draw a rate for each slot of 15 s, uniformly around the mean; packets leave at equal
-    intervals.
+    """Return a trace with a random rate for each slot of 15 s, uniform around the mean; packets are
+    sent at equal intervals.
     """
     times_ms: list[int] = []
     for start_ms in range(0, length_ms, LEO_SLOT_MS):
@@ -103,7 +105,7 @@ def _leo(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
 
 
 def _grants(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
-    """Return the opportunities of a link that may send once in each period; nothing is drawn."""
+    """Return a trace of a link that may send once in each period; nothing in it is random."""
     del rng
     counts = [int(end * mean_per_ms) for end in range(0, length_ms + GRANT_MS, GRANT_MS)]
     return [

@@ -1,6 +1,7 @@
 """Reads files that users name: only regular files, and only up to a size.
 
-Reading a device may never end (``/dev/zero``), and a FIFO may block; so may a link to either.
+Reading a device may never end (``/dev/zero``), and reading a FIFO may block; a link can lead to
+either.
 """
 
 import os
@@ -11,7 +12,7 @@ from netwarp.utf8 import is_utf8
 
 
 class UnreadableFileError(Exception):
-    """A file that cannot or must not be read; it contains the reason, and nothing of the file's
+    """A file that cannot or must not be read. The error has the reason, and nothing of the file's
     contents.
     """
 
@@ -24,7 +25,8 @@ def read_regular_file(path: Path, most_bytes: int) -> bytes:
     """Read a whole file.
 
     Raises:
-        UnreadableFileError: it cannot be opened, is no regular file, or has more than `most_bytes`.
+        UnreadableFileError: it cannot be opened, is not a regular file, or has more than
+            `most_bytes`.
     """
     descriptor = _open(path)
     with open(descriptor, "rb") as file:  # noqa: PTH123 - it is open already
@@ -39,10 +41,10 @@ def read_regular_file(path: Path, most_bytes: int) -> bytes:
 
 
 def regular_file_size(path: Path) -> int:
-    """Return the size in bytes of a file that can be read.
+    """Return the size in bytes of a regular file that can be read.
 
     Raises:
-        UnreadableFileError: it cannot be opened, or is no regular file.
+        UnreadableFileError: it cannot be opened, or is not a regular file.
     """
     descriptor = _open(path)
     try:
@@ -52,14 +54,15 @@ def regular_file_size(path: Path) -> int:
 
 
 def located(name: str, folder: Path | None) -> str:
-    """Make a file name absolute: ``~`` is the home directory, and relative names start in a folder.
+    """Return a file name as an absolute path: ``~`` is the home directory, and relative names
+    belong to a folder.
 
     Args:
         name: the name as the user wrote it.
-        folder: the folder in which relative names start; None leaves the name unchanged.
+        folder: the folder to which relative names belong; None leaves the name unchanged.
 
     Raises:
-        UnreadableFileError: the user after ``~`` does not exist, or no file could have this name.
+        UnreadableFileError: the user after ``~`` does not exist, or no file can have this name.
     """
     if "\0" in name:
         raise UnreadableFileError("no file name has a NUL in it")
@@ -74,7 +77,9 @@ def located(name: str, folder: Path | None) -> str:
 
 
 def _open(path: Path) -> int:
-    """Open a regular file; raise UnreadableFileError with the reason if that is not possible."""
+    """Open a regular file, and return its descriptor; raise UnreadableFileError with the reason if
+    that is not possible.
+    """
     try:
         # The type is checked before opening, which has side effects on some devices.
         _refuse_special(path.stat().st_mode)
@@ -88,7 +93,7 @@ def _open(path: Path) -> int:
 
 
 def open_regular(path: Path, flags: int = 0) -> int:
-    """Open a file for reading, and return its descriptor.
+    """Open a regular file for reading, and return its descriptor.
 
     Args:
         path: the name of the file.

@@ -1,9 +1,9 @@
 """The run directory, which contains everything about the execution of a study.
 
-Its layout is the only contract between running, reporting and the user interface;
-`docs/run-format.md` describes it. All its files are named, read and written here. They are written
-as a whole and never through a symbolic link, so that a foreign directory cannot make netwarp write
-anywhere else. Damaged parts are noted and left out when they are read.
+Its layout is all that running, reporting and the user interface share; `docs/run-format.md`
+describes it. All its files are named, read and written here. Each is written as a whole and never
+through a symbolic link, so that a directory of somebody else cannot make netwarp write elsewhere.
+Damaged parts are recorded and left out when they are read.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ RECORDS_FILE = "records.jsonl"
 CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 PACKETS_FILE = "packets.csv"
-"""Table of a flow's messages that arrived, written on request."""
+"""Table of a flow's messages that arrived; it is written on request."""
 QLOG_FOLDER = "qlog"
-"""Folder of QUIC connections' qlog files, written on request."""
+"""Folder of the qlog files of QUIC connections; they are written on request."""
 # A run in progress has a hidden name; a directory with the run's name is a finished run.
 PARTIAL_SUFFIX = ".partial"
 
 CONTROLS_FOLDER = "controls"
 SENSITIVITIES_FOLDER = "sensitivities"
 SEEDS_FOLDER = "seeds"
-"""Folders of a reproduced study in which its variants have run directories of their own."""
+"""Folder of a reproduced study for the run directories of the study with other seeds."""
 _VARIANTS = (CONTROLS_FOLDER, SENSITIVITIES_FOLDER, SEEDS_FOLDER)
 
 _LINK = "it is a symbolic link, and none is followed here"
@@ -68,12 +68,14 @@ EPOCH_NS = 1_767_225_600_000_000_000
 
 
 def clock_of(provenance: Mapping[str, Any]) -> Clock:
-    """Return the clock of results with a provenance."""
+    """Return the clock of results from their provenance: virtual or real time."""
     return "real" if provenance.get("clock") == "real" else "virtual"
 
 
 def question_in(study: str) -> str | None:
-    """Return the question of a study's text, the comment in its first line; None without one."""
+    """Return the question in a study's text, which is the comment in its first line; None if there
+    is none.
+    """
     first = study.partition("\n")[0].strip()
     return first.lstrip("# ") or None if first.startswith("#") else None
 
@@ -85,7 +87,7 @@ def is_run_directory(path: Path) -> bool:
 
 
 class RunDirectory:
-    """The paths in a run directory, and the functions that read and write it consistently."""
+    """The paths in a run directory, and functions that read and write its files consistently."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -96,15 +98,19 @@ class RunDirectory:
         self.study_json = path / "study.json"
         self.provenance_file = path / "provenance.json"
         self.files_file = path / "files.json"
-        """Hashes of the files that programs read, by path; missing if no programs do."""
+        """Hashes of the files that programs read, by path; the file does not exist if no programs
+        read any.
+        """
         self.results_file = path / "results.parquet"
         self.packets_file = path / "packets.parquet"
         self.summary_file = path / "summary.json"
         self.report_file = path / "report.html"
         self.drawn_file = path / ".drawn"
-        """The version of netwarp that wrote results and report; missing until it has."""
+        """The version of netwarp that wrote results and report; the file does not exist before
+        that.
+        """
         self.damage: dict[Path, str] = {}
-        """Damaged files that were left out so far, with the reasons."""
+        """Damaged files that have been left out so far, with the reasons."""
 
     def run_path(self, run: str) -> Path:
         """Return the directory of a finished run."""
@@ -112,7 +118,7 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the directory for writing.
+        """Lock the directory for writing in the block.
 
         Raises:
             RunDirectoryError: it cannot be created, contains files of others, or another netwarp is
@@ -153,14 +159,14 @@ class RunDirectory:
         return {LOCK_FILE, *(place.name for place in places if place != self.path)}
 
     def _take(self, lock: int, made: Sequence[Path]) -> None:
-        """Take the lock of the directory.
+        """Lock the directory.
 
         Args:
-            lock: the lock's file.
-            made: the folders that were created for it, and are removed if nothing can be locked.
+            lock: the file that is locked.
+            made: folders that were created for it, and that are removed if nothing can be locked.
 
         Raises:
-            RunDirectoryError: another process holds it, or there are no locks.
+            RunDirectoryError: another process has locked it, or the file system has no locks.
         """
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -179,7 +185,7 @@ class RunDirectory:
             ) from None
 
     def kept_runs(self) -> set[str]:
-        """List the names of the runs that have ended, successfully or not.
+        """Return the names of the runs that have ended, successfully or not.
 
         Raises:
             RunDirectoryError: the folder of the runs is a symbolic link.
@@ -193,7 +199,7 @@ class RunDirectory:
         return {name for name in folders if RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
-        """Create the hidden directory of a new run, in place of one that an interrupted run
+        """Create the hidden directory of a new run, in place of one that an interrupted run has
         left.
         """
         partial = self.partial_path(run)
@@ -202,7 +208,7 @@ class RunDirectory:
         return partial
 
     def finish(self, run: str, status: Status) -> None:
-        """Rename the directory of a run that ended to its proper name, in one step."""
+        """Give the directory of a run that has ended its final name, in one step."""
         partial = self.partial_path(run)
         written = replace(status, records_sha256=file_sha256(partial / RECORDS_FILE))
         write_json(partial / STATUS_FILE, written.to_json())
@@ -226,7 +232,7 @@ class RunDirectory:
                 ) from None
 
     def status(self, run: str) -> Status | None:
-        """Read the status of a run; None if it has not finished, or its directory is a symbolic
+        """Return the status of a run; None if it has not ended, or its directory is a symbolic
         link, which is noted as damage.
         """
         path = self.run_path(run) / STATUS_FILE
@@ -243,7 +249,9 @@ class RunDirectory:
             return None
 
     def records_sha256(self, runs: Iterable[str]) -> str | None:
-        """Hash the records of these runs, names included; None if one of them has none."""
+        """Return the hash of the records of these runs, with their names; None if one of them has
+        no records.
+        """
         digest = sha256()
         for run in sorted(runs):
             status = self.status(run)
@@ -256,8 +264,8 @@ class RunDirectory:
         return digest.hexdigest()
 
     def provenance(self) -> dict[str, Any]:
-        """Read the provenance; empty if it was not written, or is damaged. A field that is not of
-        its type is left out, and noted as damage.
+        """Return the provenance; empty if there is none. A field of a wrong type is recorded as
+        damage.
         """
         fields, wrong = readable_fields(self._json_object(self.provenance_file) or {})
         if wrong is not None:
@@ -265,23 +273,22 @@ class RunDirectory:
         return fields
 
     def files_read(self) -> dict[str, str] | None:
-        """Read the hashes of the files that its programs read; None if none were written."""
+        """Return the hashes of the files that the runs' programs read; None if there are none."""
         return self._json_object(self.files_file)
 
     def discard_runs(self) -> None:
-        """Remove all runs, and the files that describe them."""
+        """Remove all runs, and the files about them."""
         remove(self.drawn_file)
         remove(self.provenance_file)
         for run in self.kept_runs():
             remove(self.run_path(run))
 
     def study(self) -> dict[str, Any] | None:
-        """Read the study as tables; None if it was not written, or is damaged."""
+        """Return the study as tables; None if it was not written, or is damaged."""
         return self._json_object(self.study_json)
 
     def printed(self, run: str, name: str, most_bytes: int) -> tuple[str, int]:
-        """Read the beginning of the output of a run's program, and return it with its size in
-        bytes.
+        """Return the beginning of a program's output, and the output's size in bytes.
 
         Bytes that are not UTF-8 are replaced; the text is empty if the program printed nothing.
         """
@@ -296,9 +303,7 @@ class RunDirectory:
             return "", 0
 
     def question(self) -> str | None:
-        """Find the question in the first line of the study's own text; None for `compare`, which
-        has no such text.
-        """
+        """Return the question in the first line of the study's text; None for `compare`."""
         try:
             return question_in(read_text(self.study_toml))
         except (OSError, ValueError):
@@ -312,33 +317,27 @@ class RunDirectory:
         return path if path.is_file() and not path.is_symlink() else None
 
     def qlog_of(self, run: str) -> list[Path]:
-        """List the qlog files of the run's QUIC connections; empty if the job did not ask for
-        them.
-        """
+        """Return the run's qlog files; empty if the job did not ask for them."""
         folder = self.run_path(run) / QLOG_FOLDER
         return [] if folder.is_symlink() else sorted(folder.glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
-        """Return whether results, summary and report were made by this version from all existing
-        runs, and have not been changed since.
-        """
+        """Return whether results and report are this version's, of all runs, and unchanged."""
         try:
             return self.report_file.is_file() and read_text(self.drawn_file) == self.drawn(version)
         except (OSError, ValueError):
             return False
 
     def drawn(self, version: str) -> str:
-        """Return the content of the file that marks a directory as up to date: the version, and
-        hashes.
-        """
+        """Return what marks results and report as up to date: the version, and hashes."""
         files = (self.results_file, self.packets_file, self.summary_file, self.report_file)
         hashes = [f"{file_sha256(file)} {file.name}" for file in files]
         return "\n".join([version, *hashes]) + "\n"
 
     def known_records_sha256(self) -> str | None:
-        """Read the hash of all records from which results were made; None if it is unknown.
+        """Return the hash of all records from which results were made; None if it is unknown.
 
-        The hash is valid for the runs that are there: further runs remove the mark.
+        The hash is that of the runs that exist, because further runs remove the mark.
         """
         if not self.drawn_file.is_file():
             return None
@@ -346,7 +345,8 @@ class RunDirectory:
         return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Read the plan, as all do that read runs, as far as it is intact; empty without one.
+        """Return the lines of the plan as far as they are valid; empty if nothing was planned here
+        yet.
 
         Raises:
             RunDirectoryError: the folder of the runs is a symbolic link.

@@ -1,7 +1,7 @@
 """Reads and writes the files of a run directory.
 
-Files that a guest or another host left there are read only if they are regular files of bounded
-size; links are not followed. A written file replaces the old one as a whole.
+Files from a guest or another host are read only if they are regular files of bounded size; links
+are not followed. A written file replaces the old one as a whole.
 """
 
 import errno
@@ -25,7 +25,9 @@ MOST_READ_BYTES = 1 << 30
 
 
 def file_sha256(path: Path) -> str | None:
-    """Hash a regular file; None if there is none that can be read, or it is too large."""
+    """Return the hash of a regular file; None if there is none that can be read, or if it is too
+    large.
+    """
     try:
         with open(_open_regular(path), "rb") as content:
             _require_readable(os.fstat(content.fileno()))
@@ -35,17 +37,17 @@ def file_sha256(path: Path) -> str | None:
 
 
 def require_regular(path: Path) -> None:
-    """Check that a path is itself a regular file (not a link, a device or a pipe) of a size that
-    can be read.
+    """Refuse a path that is not itself a regular file (but a link, a device or a pipe) of a size
+    that can be read.
 
     Raises:
-        OSError: it does not exist, or is something else.
+        OSError: it does not exist, or is something else than such a file.
     """
     _require_readable(path.lstat())
 
 
 def _require_readable(about: os.stat_result) -> None:
-    """Refuse a file of a run directory that is not regular, or larger than what is read."""
+    """Refuse a file of a run directory that is not a regular file, or is too large to be read."""
     if not stat.S_ISREG(about.st_mode):
         raise OSError(errno.EINVAL, NOT_REGULAR)
     if about.st_size > MOST_READ_BYTES:
@@ -54,8 +56,8 @@ def _require_readable(about: os.stat_result) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Read a regular file, but no symbolic link, no device, and no pipe, on which reading could
-    block.
+    """Return the text of a regular file. Symbolic links, devices and pipes, whose reading could
+    block, are refused.
 
     Raises:
         OSError: it does not exist, is not such a file, or cannot be read.
@@ -67,11 +69,11 @@ def read_text(path: Path) -> str:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON whose numbers are all finite, as netwarp writes it.
+    """Parse JSON in which all numbers are finite, as netwarp writes it.
 
     Raises:
-        ValueError: it is not JSON, or a number is infinite or none (NaN).
-        RecursionError: it is nested too deep.
+        ValueError: it is not JSON, or a number is infinite or not a number (NaN).
+        RecursionError: it is nested too deeply.
     """
     return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
@@ -83,15 +85,15 @@ def _finite(text: str) -> float:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a file of JSON lines. Only a line feed ends a line: `str.splitlines` also
-    splits at characters such as U+2028, which JSON leaves as they are.
+    """Return the lines of a file of JSON lines. Only a line feed ends a line, while
+    `str.splitlines` also splits at characters such as U+2028, which JSON may contain.
     """
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def read_tail(path: Path, most_bytes: int) -> str:
-    """Read the last bytes of a regular file, as `read_text` does; bytes that are not UTF-8 are
-    replaced.
+    """Return the last bytes of a regular file as text, with the checks of `read_text`; bytes that
+    are not UTF-8 are replaced.
 
     Raises:
         OSError: it does not exist, is not such a file, or cannot be read.
@@ -109,11 +111,10 @@ def _open_regular(path: Path) -> int:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder if there is none yet.
+    """Create a folder, if it does not exist.
 
     Raises:
-        OSError: it cannot be created, or its name belongs to something else, such as a symbolic
-            link.
+        OSError: it cannot be created, or something else has its name, such as a symbolic link.
     """
     path.mkdir(exist_ok=True)
     if path.is_symlink():
@@ -145,15 +146,15 @@ def closed_to_others(path: Path) -> Iterator[None]:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """Return those of a folder and its parents that do not exist, the folder first."""
+    """Return those of a folder and its parents that do not exist, beginning with the folder."""
     return [folder for folder in (path, *path.parents) if not is_there(folder)]
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder with everything in it; do nothing if it does not exist.
+    """Remove a file, a link, or a folder with everything in it; do nothing if it does not exist.
 
     Raises:
-        OSError: some of it could not be removed.
+        OSError: a part of it could not be removed.
     """
     try:
         if stat.S_ISDIR(path.lstat().st_mode):
@@ -170,12 +171,12 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file as a whole: a reader sees the old text or the new, never half of one."""
+    """Replace a text file as a whole: a reader sees the old text or the new one, never a part."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a binary file as a whole, as `write_text` does; a link is replaced, not followed.
+    """Replace a binary file as a whole, as `write_text` does. A link is replaced, not followed.
 
     Raises:
         OSError: there is no room, no permission, or a folder of that name.
@@ -186,7 +187,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that replaces another, or appears, once all of it is written.
+    """Open a file for writing, which appears or replaces another one only once it has been written
+    completely.
 
     Raises:
         OSError: there is no room, no permission, or a folder of that name.
@@ -206,7 +208,7 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 
 
 def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:
-    """Refuse to write into a folder that contains files other than our own.
+    """Refuse a folder to write into that contains files other than netwarp's.
 
     Args:
         path: the folder, which need not exist.

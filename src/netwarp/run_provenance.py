@@ -1,4 +1,4 @@
-"""The fields of a run directory's provenance that netwarp reads again, and their types."""
+"""The fields of a run directory's provenance that netwarp itself reads later, and their types."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Speed(_Strict):
 
 
 class _Known(_Strict):
-    """The fields with which reports and statistics compute. Other fields are shown as they are."""
+    """The fields that reports and statistics use in computations. Other fields are only shown."""
 
     kernel: dict[str, Any] | None = None
     kernels: dict[str, dict[str, Any]] | None = None
@@ -49,11 +49,11 @@ class _Known(_Strict):
 
 
 def readable_fields(provenance: Mapping[str, Any]) -> tuple[dict[str, Any], str | None]:
-    """Split off the fields of a provenance that are not of their types.
+    """Return the fields of a provenance, without those of a wrong type.
 
     Returns:
-        The other fields, and a sentence that names those that are left out; None if there are none.
-        A known field without a value is as if it were not there.
+        The valid fields, and a sentence that names those that are left out; None if there are none.
+            A known field without a value is left out, too.
     """
     try:
         _Known.model_validate(provenance)

@@ -16,8 +16,7 @@ MOST_REASON_CHARACTERS = 2000
 class Status:
     """The outcome of a run on the host, with its times (s) and its memory (bytes).
 
-    These values differ from one execution to the next; the values that must not differ are in the
-    records.
+    These values may differ from one execution to the next; values that must not are in the records.
     """
 
     outcome: OutcomeName
@@ -32,8 +31,8 @@ class Status:
     """
 
     def __post_init__(self) -> None:
-        """Reduce the reason to what a terminal can show in a line, because it may come from a
-        program, a server or a foreign run directory.
+        """Change the reason to what a terminal can show in a line, because it may come from a
+        program, a server, or a run directory of somebody else.
         """
         if self.reason is not None:
             object.__setattr__(self, "reason", one_line(self.reason, MOST_REASON_CHARACTERS))
@@ -44,7 +43,7 @@ class Status:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Status:
-        """Make a status from the fields of a ``status.json``.
+        """Return a status with the fields of a ``status.json``.
 
         Raises:
             TypeError: the fields are not those of a status.

@@ -1,5 +1,5 @@
-"""A cache of values that many cells share; its keys are the object from which the value is made,
-and a further key.
+"""A cache of values that many cells share. Its keys have two parts: the object from which the value
+is made, and a further key.
 """
 
 from collections.abc import Callable, Hashable
@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class SharedValues(Generic[Value]):
-    """Values by owner, which is compared by identity, and key.
+    """Values by their owner, which is compared by identity, and by a key.
 
     Sections and parts of jobs are frozen, so a value made from one stays valid. Hashing or
     comparing them would cost more than making most values again.
@@ -18,10 +18,12 @@ class SharedValues(Generic[Value]):
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, Hashable], tuple[object, Value]] = {}
-        """Values with their owners, kept alive so that no other object gets their identity."""
+        """Values with their owners, which are kept so that no other object can get their
+        identity.
+        """
 
     def get(self, owner: Owner, key: Hashable, make: Callable[[Owner], Value]) -> Value:
-        """Return the value of an owner and a key, and make it if there is none yet."""
+        """Return the value for an owner and a key; it is made if there is none yet."""
         found = self._made.get((id(owner), key))
         if found is None:
             found = self._made[id(owner), key] = owner, make(owner)

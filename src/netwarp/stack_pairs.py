@@ -1,4 +1,6 @@
-"""Two implementations at the ends of one connection: a stack whose client is another one."""
+"""Two implementations at the ends of one connection: a stack whose client is of another
+implementation.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,16 @@ INTEROP_KEYS = frozenset({"interop", "name", "version"})
 
 
 def named_stack(named: object, folder: Path, environ: Mapping[str, str] = os.environ) -> Stack:
-    """Return the stack that a study names: by its name, as a program by the interop runner's
-    contract, or as two, one for each end.
+    """Return the stack that a study names: by its name, as a program with the interface of the QUIC
+    interop runner, or as a table with one of these for each end.
 
     Args:
         named: the name, or the table.
-        folder: the study's folder, in which relative paths start.
-        environ: environment variables, which determine where stacks are searched for.
+        folder: the study's folder, to which relative paths belong.
+        environ: environment variables, which determine where stacks are looked for.
 
     Raises:
-        InputError: there is no such stack, or the two cannot talk to each other.
+        InputError: there is no such stack, or the two cannot communicate.
     """
     if isinstance(named, str):
         return find_stack(named, environ)
@@ -53,7 +55,7 @@ def named_stack(named: object, folder: Path, environ: Mapping[str, str] = os.env
 def paired(*, client: Stack, server: Stack) -> Stack:
     """Return the server's stack with the client's at the other end.
 
-    It can do what both can. Where a study asks for no congestion control, each end has its own
+    It supports what both support. If a study names no congestion control, each end has its own
     default.
 
     Raises:
@@ -86,7 +88,7 @@ def paired(*, client: Stack, server: Stack) -> Stack:
 
 
 def _congestion(client: Stack, server: Stack) -> tuple[str, ...]:
-    """List the congestion controls: the server's default, then those that both stacks have."""
+    """Return the congestion controls: the server's default, then those that both stacks have."""
     of_both = _common(server.congestion, client.congestion)
     return tuple(dict.fromkeys((server.congestion[0], *of_both)))
 
@@ -96,8 +98,8 @@ def _common(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _of_both(client: Stack, server: Stack, name: str) -> dict[str, str]:
-    """Return the texts of both stacks by setting: one text if they are equal, else each with its
-    end.
+    """Return the texts of both stacks by setting: one text if they are equal, else both, each with
+    its end.
     """
     of_client, of_server = getattr(client, name), getattr(server, name)
     texts = {}

@@ -1,9 +1,9 @@
 """Third-party implementations of a transport (stacks): their abilities, and where they are found.
 
 A stack is a directory with a manifest and a program that implements the role protocol
-(`docs/role-protocol.md`), or only a program that the QUIC interop runner could test. When a study
-names a stack, everything known about it is copied into the study's tables, so that the same tables
-give the same study even if the directory is gone.
+(`docs/role-protocol.md`), or only a program that the QUIC interop runner could test. If a study
+names a stack, all its properties are copied into the study's tables, so that the same tables give
+the same study even if the directory is removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLACES = (Path(__file__).parent / "stack_sources", Path(__file__).resolve().pare
 SOURCES = next((place for place in PLACES if place.is_dir()), PLACES[-1])
 """Folder with the sources of the stacks that netwarp ships."""
 ROLE_PROTOCOL = 2
-"""Version of the protocol between a role and its orchestrator."""
+"""Version of the protocol between a role and its orchestrator that this netwarp uses."""
 MANIFEST = "stack.toml"
 MOST_MANIFEST_BYTES = 1 << 16
 EMPTY_IN_GUESTS = (Path("/tmp"), Path("/run"))  # noqa: S108 - where nothing of the machine is seen
@@ -40,7 +40,7 @@ ITS_OWN = "its own"
 """Text for a setting that a program chooses itself."""
 PATH_VARIABLE = "NETWARP_STACKS"
 Behaviour = dict[Literal["HyStart", "ACK frequency", "UDP payload", "GSO"], str]
-"""Properties in which QUIC implementations differ beside their options."""
+"""Properties in which QUIC implementations differ, besides their options."""
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -48,57 +48,59 @@ class Manifest(Section):
     """The manifest of a stack, `stack.toml`."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
-    """Name by which studies refer to it."""
+    """Name with which studies refer to it."""
     version: str
     """The implementation's own version, pinned."""
     role_protocol: int
-    """The version of the role protocol that its program speaks."""
+    """Version of the role protocol that its program uses."""
     kind: Literal["quic"]
-    """The transport that it is an implementation of."""
+    """The transport that it implements."""
     program: str
-    """The program, in the manifest's directory."""
+    """Name of the program in the manifest's directory."""
     build: tuple[str, ...] = ()
-    """The command that builds it, run in the directory of its sources; `{out}` is where the program
-    goes."""
+    """Command that builds it, run in the directory of its sources; `{out}` is where the program is
+    written."""
     needs: tuple[str, ...] = ()
-    """Programs that the build needs in addition to that one."""
+    """Programs that the build needs besides the first word of that command."""
     congestion: Names
     """Congestion controls, the default first."""
     workloads: Names
-    """Workloads that it can carry."""
+    """Workloads that it supports."""
     chunks: Switch = False
-    """Whether it can carry a content in chunks, over streams of one connection."""
+    """Whether it can transfer a content in chunks, over several streams of one connection."""
     resume: tuple[Resume, ...] = ()
     """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
     """Initial window in packets, if it is fixed."""
     paced: Switch = False
-    """Whether it paces with every congestion control."""
+    """Whether it paces packets with every congestion control."""
     interop: Switch = False
-    """Whether its program, started without arguments, also does what the QUIC interop runner asks
-    of endpoints."""
+    """Whether its program, started without arguments, also has the interface of the QUIC interop
+    runner."""
     behaviour: Behaviour = Field(default={})
-    """Behaviour that no option controls, for the equal-treatment table."""
+    """Behaviour that no option changes, for the equal-treatment table."""
     treatment: dict[str, str] = Field(default={})
-    """Reasons why it differs in a setting of the equal-treatment table."""
+    """Reasons why a setting is different from other transports', for the equal-treatment table."""
 
 
 class Stack(Manifest):
     """An installed stack: its manifest, with the path of its program."""
 
     contract: wire.Contract = "roles"
-    """The interface by which its program is called."""
+    """The interface with which its program is started."""
     client: Stack | None = None
-    """The implementation at the client's end, where it is another one."""
+    """The implementation at the client's end, if it is another one; else None."""
 
     @property
     def decides_alone(self) -> bool:
-        """Whether its program chooses the transport's options itself."""
+        """Whether its program chooses the transport's options by itself."""
         return self.contract == "interop"
 
     @property
     def shown_name(self) -> str:
-        """Its name with its version; of two, the client's and the server's."""
+        """Its name and version; with two implementations, those of the client and those of the
+        server.
+        """
         own = f"{self.name} {self.version}"
         return own if self.client is None else f"{self.client.shown_name} to {own}"
 
@@ -114,13 +116,13 @@ class Stack(Manifest):
         return wire.ClientEnd(stack=self.client.in_job(), congestion=own)
 
     def in_job(self) -> wire.Stack:
-        """Return the stack part of the job."""
+        """Return the stack part of a job."""
         return wire.Stack(
             name=self.name, version=self.version, program=self.program, contract=self.contract
         )
 
     def traits(self, usual: TransportTraits) -> TransportTraits:
-        """Return the traits of the transport in this implementation."""
+        """Return the properties of the transport in this implementation."""
         fixed = f"{self.name}'s initial window is fixed" if self.initial_window else None
         lacks = Missing(f"{self.name} does not resume connections so")
         if self.decides_alone:
@@ -171,10 +173,10 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def stack_in(directory: Path) -> Stack:
-    """Return the stack of a directory, ready to be started.
+    """Return the stack in a directory, ready to be started.
 
     Raises:
-        InputError: there is none, or its program does not exist or lies where no guest sees it.
+        InputError: there is none, or its program does not exist, or guests cannot see it.
     """
     manifest = read_manifest(directory)
     program = (directory / manifest.program).resolve()
@@ -186,15 +188,16 @@ def stack_in(directory: Path) -> Stack:
 
 
 def missing_program(name: str, program: str) -> str | None:
-    """Report that a stack's program does not exist, with the remedy; None if it does."""
+    """Return the message that a stack's program does not exist, with the remedy; None if it
+    exists.
+    """
     if os.access(program, os.X_OK):
         return None
     return f"the stack {name} has no program at {program}: `netwarp stack build {name}`"
 
 
 def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
-    """Find a stack by its name: one that is built, or one that netwarp ships and that is still to
-    be built.
+    """Return the stack with a name: one that is built, or one that netwarp can build.
 
     Raises:
         InputError: there is no stack of this name, or it cannot be started.
@@ -217,16 +220,16 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
 
 
 def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
-    """Return the names of the stacks that are found here."""
+    """Return the names of the stacks that are found on this machine."""
     found = {found.parent.name for place in places(environ) for found in _manifests(place)}
     return sorted({*found, *plugins.added("stacks")})
 
 
 def refuse_as_transport(value: object) -> object:
-    """Refuse the name of a stack as a value of `transport`; return any other value.
+    """Refuse the name of a stack as a value of `transport`; return any other value unchanged.
 
     Raises:
-        UnitError: it is a stack's name; the remedy is a study that names it correctly.
+        UnitError: it is a stack's name; the remedy shows how a study names a stack.
     """
     if not isinstance(value, str) or value in TRANSPORTS:
         return value
@@ -240,7 +243,7 @@ def refuse_as_transport(value: object) -> object:
 
 
 def places(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
-    """List the directories that stacks are looked for in: the user's, then netwarp's own."""
+    """Return the directories in which stacks are looked for: the user's, then netwarp's own."""
     named = (Path(each) for each in environ.get(PATH_VARIABLE, "").split(os.pathsep) if each)
     return (*named, built_stacks(environ))
 
@@ -266,19 +269,17 @@ def interop_stack(
     version: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Stack:
-    """Describe a program that implements the interface of the QUIC interop runner as a stack.
+    """Return a program that has the interface of the QUIC interop runner as a stack.
 
     Args:
-        named: the program's path, or the name of a stack whose program implements that interface as
-            well.
-        folder: the folder in which relative paths start.
+        named: the program's path, or the name of a stack whose program also has that interface.
+        folder: the folder to which relative paths belong.
         name: the stack's name. Default: the name of the program's file.
         version: the implementation's own version.
-        environ: environment variables, which determine where stacks are searched for.
+        environ: environment variables, which determine where stacks are looked for.
 
     Raises:
-        InputError: there is no such program, it lies where no guest sees it, or the name is not
-            allowed.
+        InputError: there is no such program, guests cannot see it, or the name is not allowed.
     """
     if os.sep not in named:
         known = find_stack(named, environ)

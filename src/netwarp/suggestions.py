@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 MOST_CHARACTERS = 100
-"""Most characters of a word that is compared, because the time grows with the square of the
-length.
+"""Most characters of a word for which suggestions are looked for, because the time grows with the
+square of the length.
 """
 NEAR = 0.65
-"""Least similarity of a suggestion; two equal letters of three suffice: `tpc` for `tcp`."""
+"""Least similarity of a suggestion; two equal letters of three are enough: `tpc` for `tcp`."""
 SHARED_WORD = 0.35
-"""Bonus in similarity for a common word, such as in `smoothed_rtt` and `path_min_rtt`."""
+"""Increase of the similarity for a common word, as of `smoothed_rtt` and `path_min_rtt`."""
 # Words in names that do not count as common words, mostly units.
 _COMMON = frozenset({"", "s", "ms", "ns", "bit", "bytes", "max", "min", "mean"})
 # Other tools' words, and netwarp's words for the same.
@@ -69,9 +69,10 @@ OTHER_NAMES = {
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Find the most similar known word, if one is similar enough.
+    """Return the most similar known word; None if none is similar enough.
 
-    Another tool's word takes precedence over spelling; case, ``-`` and ``/s`` are ignored.
+    Words of other tools with the same meaning have precedence over spelling; case, ``-`` and ``/s``
+    are ignored.
     """
     asked = _plain(word)
     names = {_plain(name): name for name in known}
@@ -89,7 +90,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Suggest the nearest known word, or list them all."""
+    """Return a suggestion of the nearest known word as text, or of all if none is near."""
     known = list(known)
     near = nearest(word, known)
     return f'did you mean "{near}"?' if near else f"known: {', '.join(known) or 'none'}"
@@ -101,9 +102,7 @@ def _plain(word: str) -> str:
 
 
 def _nearness(asked: str, known: str) -> float:
-    """Return the similarity of two words: from 0 to 1 by spelling, plus the bonus for common
-    words.
-    """
+    """Return the similarity of two words: 0 to 1 by spelling, and more for common words."""
     mine, theirs = _words(asked), _words(known)
     spelling = SequenceMatcher(None, "_".join(mine), "_".join(theirs)).ratio()
     shared = set(mine) & set(theirs)

@@ -23,9 +23,9 @@ SCTP_HEADERS_BYTES = 12 + 16  # common header and DATA chunk header
 # net/ipv4/tcp.c, TCP_MAXSEG: TCP_MIN_MSS and MAX_TCP_WINDOW.
 TCP_MSS_BYTES = (88, 32_767)
 QUIC_DATAGRAM_HEADERS_BYTES = 1 + 8 + 4 + 16 + 9
-"""Headers of a QUIC packet around a message that is sent as a datagram: the short header's first
-byte, quinn's connection id and the longest packet number, the AEAD's tag, and a DATAGRAM frame's
-type and length.
+"""Bytes of headers of a QUIC packet around a message that is sent as a datagram: the short header's
+first byte, quinn's connection ID and the longest packet number, the AEAD's tag, and a DATAGRAM
+frame's type and length.
 """
 QUINN_PACKET_BYTES = 2**14 - 1
 KERNEL_TCP_CONGESTION = ("cubic", "reno", "bbr", "dctcp", "vegas", "westwood", "illinois")
@@ -37,19 +37,21 @@ class Missing:
 
     reason: str
     hint: str = ""
-    """A suggestion of what may be meant, which precedes the remedy."""
+    """Suggestion of what the user may have meant, which precedes the remedy."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TransportTraits:
-    """The abilities of one transport, and how it is shown."""
+    """The properties of one transport, and how it is shown."""
 
     name: str
     """Usual spelling of its name."""
     stack: str
-    """The implementation that is measured, worded for use within a sentence."""
+    """The implementation that is measured, as a part of a sentence."""
     colour: str
-    """Colour in every chart; with shape and dashes, it distinguishes its series from others."""
+    """Colour in every chart; with shape and dashes, it distinguishes the transport's series from
+    others.
+    """
     shape: str
     dash: tuple[int, ...]
     congestion_controls: tuple[str, ...]
@@ -60,78 +62,88 @@ class TransportTraits:
     the bytes that they transferred; see `execution/cost.py`.
     """
     header_bytes: int
-    """Bytes between the MTU and the MSS, over IPv4."""
+    """Bytes of headers between the MTU and the MSS, over IPv4."""
     mss_bytes: tuple[int, int] | None
-    """Least and largest payload to which its packets can be limited; None if they cannot be."""
+    """Smallest and largest payload to which its packets can be limited; None if they cannot be
+    limited.
+    """
     mss_reason: str
-    """Reason for these bounds of `mss_bytes`."""
+    """Reason for the bounds in `mss_bytes`."""
     least_fragment_bytes: int = 0
-    """If this is more than the least MSS, a smaller MSS is enforced by smaller messages instead."""
+    """If this is more than the smallest MSS, a smaller MSS is achieved by smaller messages
+    instead.
+    """
     least_packet_bytes: int = 0
-    """Least payload in bytes that must fit a path's MTU."""
+    """Smallest payload in bytes for which a path's MTU must have room."""
     most_packet_bytes: int | None = None
-    """Largest payload in bytes of a packet that its stack can write; None if it has no limit."""
+    """Largest payload in bytes of a packet that its stack can send; None if there is no limit."""
     most_packet_reason: str = ""
     """Reason for `most_packet_bytes`, as a clause."""
     options: OptionsTable | None = None
-    """The table of options in a job that only this transport has; None if there is none."""
+    """Name of the table of options in a job that only this transport has; None if there is none."""
     own_keys: frozenset[str] = frozenset()
-    """Keys of `[transport]` that it has in addition to these and that not every transport has."""
+    """Keys of `[transport]` that not every transport has, besides those of the table."""
     repeats_what_is_lost: bool = True
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
-    """Whether it runs over the kernel's TCP, and so has its congestion controls and options."""
+    """Whether it uses the kernel's TCP, and so its congestion controls and options."""
     first_timer_ns: int | None = 1_000_000_000
-    """How long a client waits for the answer to its first packet before it repeats it, in ns; None
-    where that is its option `rto_initial`. By default TCP's (RFC 6298, section 2.1)."""
+    """Time in ns after which a client repeats its first packet if there is no answer; None if its
+    option `rto_initial` sets that. Default: TCP's (RFC 6298, section 2.1)."""
     own_draws: str = ""
-    """What its stack draws by itself and can alter a result; empty if nothing."""
+    """Random numbers that its stack draws by itself and that can change a result, as text; empty if
+    there are none.
+    """
     is_encrypted: bool = False
     is_always_paced: bool = False
-    """Whether it paces with every congestion control."""
+    """Whether it paces packets with every congestion control."""
     multiplexes: Literal["always", "with streams", "never"] = "never"
-    """Whether all chunks of a content share a connection, as streams of it; or only where the
-    option `streams` says that there are several."""
+    """Whether all chunks of a content share a connection, as streams of it; `with streams`: only if
+    the option `streams` says that there are several."""
     second_path: Literal["needed", "multihomed", "unused"] = "unused"
-    """Use of a second path by a client that does not move: needed, used with the option
-    `multihomed`, or unused."""
+    """Whether a client that does not move uses a second path: it needs one, uses it with the option
+    `multihomed`, or does not use it."""
     has_counters_when_closed: bool = True
-    """Whether its settings and counters can be read once both ends have closed a connection."""
+    """Whether its settings and counters can still be read after both ends have closed a
+    connection.
+    """
     fixed_initial_window: str | None = None
-    """Reason why the initial window cannot be set, if the stack fixes it; None otherwise."""
+    """Reason why the initial window cannot be set, if the stack fixes it; else None."""
     least_initial_window_packets: int = 1
     initial_window_reason: str = ""
     """Reason why the initial window cannot be smaller."""
     missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
-    """Ways to resume that it lacks."""
+    """Ways of session resumption that it lacks."""
     missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
-    """Ways to continue after a handover that it lacks."""
+    """Ways of continuing after a handover that it lacks."""
     default_reconnect: Reconnect = "new"
     migration_needs_overlap: bool = False
-    """Whether a client has to announce its new address from the old one (RFC 5061, section 5.3)."""
+    """Whether a client must announce its new address from the old one (RFC 5061, section 5.3)."""
     is_in_ns3: bool = False
     """Whether netwarp can simulate it with a model of ns-3."""
     http_versions: tuple[HttpVersion, ...] = ()
     """Versions of HTTP that run over it."""
     passes_nat: bool = True
-    """Whether the guest's NAT knows its ports."""
+    """Whether the guest's NAT can translate its ports."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
-    """Kernel configuration option that it needs, if a kernel may lack it; None otherwise."""
+    """Kernel configuration option that it needs and that a kernel may lack; None if there is
+    none.
+    """
     waits_until_a_time: bool = False
-    """Whether its endpoint waits in an io_uring until a time on the clock, which older kernels
-    cannot.
+    """Whether its endpoint waits in an io_uring until a given time, which older kernels do not
+    support.
     """
     inherent: Mapping[str, str] = field(default_factory=dict)
-    """Reasons for unavoidable differences from others, by the setting of the equal-treatment
-    table.
+    """Reasons for differences from other transports that cannot be avoided, by the setting in the
+    equal-treatment table.
     """
     behaviour: Mapping[str, str] = field(default_factory=dict)
-    """Behaviour of the implementation that no option controls, by the setting of the
-    equal-treatment table.
+    """Behaviour of the implementation that no option changes, by the setting in the equal-treatment
+    table.
     """
 
     def header_bytes_over(self, ip_version: Literal[4, 6]) -> int:
-        """Return the bytes between the MTU and the MSS, over a version of IP."""
+        """Return the bytes of headers between the MTU and the MSS, over a version of IP."""
         return self.header_bytes - IP_HEADER_BYTES + ip_header_bytes(ip_version)
 
 
@@ -141,7 +153,7 @@ def ip_header_bytes(ip_version: Literal[4, 6]) -> int:
 
 
 IMPLEMENTATIONS = ("quic-go",)
-"""Names of implementations that begin with the name of a transport."""
+"""Names of implementations that begin like the name of a transport."""
 OVER_BYTES: tuple[HttpVersion, ...] = ("1.1", "2")
 """Versions of HTTP that run over a stream of bytes."""
 _TWO_ADDRESSES = "is its two addresses (RFC 9293, section 3.4)"
@@ -314,29 +326,31 @@ ON_ONE_PATH: tuple[TransportKind, ...] = tuple(
 
 
 def is_simulated(model: Model) -> bool:
-    """Whether a `transport.model` is one of ns-3's, rather than a kernel's own transport."""
+    """Return whether a `transport.model` is one of ns-3, and not a kernel's own transport."""
     return model != "kernel"
 
 
 def runs_in_ns3(job: Job) -> bool:
-    """Return whether the job is run in a simulator for any of its workloads."""
+    """Return whether one of a job's workloads is run in a simulator."""
     return any(is_simulated(each.transport.model) for each in job.workloads)
 
 
 def rfc9260_window_bytes(mtu_bytes: int) -> int:
-    """Return SCTP's initial congestion window (RFC 9260, section 7.2.1; net/sctp/transport.c)."""
+    """Return SCTP's initial congestion window in bytes (RFC 9260, section 7.2.1;
+    net/sctp/transport.c).
+    """
     return min(4 * mtu_bytes, max(2 * mtu_bytes, 4380))
 
 
 def with_two_paths_in_words() -> str:
-    """List in words the transports that use a second path beside the first."""
+    """Return as text the transports that use a second path beside the first."""
     needed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "needed"]
     homed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "multihomed"]
     return " or ".join([*needed, *(f"{kind} with multihomed = true" for kind in homed)])
 
 
 def congestion_controls_in_words() -> str:
-    """List in words the congestion controls of each stack: ``tcp, tls: cubic, reno; quic:
+    """Return as text the congestion controls of each stack: ``tcp, tls: cubic, reno; quic:
     cubic``.
     """
     by_names: dict[tuple[str, ...], list[str]] = {}

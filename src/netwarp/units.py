@@ -1,4 +1,4 @@
-"""Reads and writes quantities with units: ``100ms``, ``50mbit``, ``5%``, ``10MB``, ``1bdp``.
+"""Parses and formats quantities with units: ``100ms``, ``50mbit``, ``5%``, ``10MB``, ``1bdp``.
 
 Internally everything is a plain number whose unit is part of its name: nanoseconds, bit/s, bytes,
 ratios from 0 to 1. Arithmetic is exact (``decimal``): ``0.1ms`` is exactly 100 000 ns.
@@ -51,7 +51,7 @@ _VALUES: dict[str, dict[str, Decimal]] = {
     "B": {unit: Decimal(size) for unit, size in _SIZE_BYTES.items()},
     "ratio": {"%": Decimal("0.01")},
 }
-"""Units in which a metric's value may be written, by the unit in which it is stored."""
+"""Units in which a user can give a metric's value, by the unit in which it is stored."""
 _EXAMPLES = {"s": "2.5 s", "ns": "250 us", "bit/s": "50 Mbit/s", "B": "10 MB", "ratio": "1 %"}
 # In this spelling they always mean bits, an eighth of a byte.
 _BITS = {"kb": "kilobits", "Kb": "kilobits", "Mb": "megabits", "Gb": "gigabits", "Tb": "terabits"}
@@ -65,7 +65,7 @@ _LARGEST = 2**63 - 1
 
 
 class UnitError(ValueError):
-    """A quantity that cannot be read: the reason, and the remedy."""
+    """A quantity that is not valid: the reason, and the remedy."""
 
     def __init__(self, reason: str, remedy: str) -> None:
         self.reason = reason
@@ -90,20 +90,20 @@ class QueueLength:
 
 
 def parse_duration_ns(text: object) -> int:
-    """Read a duration such as ``100ms`` into nanoseconds.
+    """Parse a duration such as ``100ms``; return it in nanoseconds.
 
     Raises:
-        UnitError: not a duration, negative, or finer than a nanosecond.
+        UnitError: it is not a duration, is negative, or is finer than a nanosecond.
     """
     remedy = 'write a duration such as "100ms", "1.5s" or "250us"'
     return _whole(_scaled(text, _DURATION_NS, "a duration", remedy), "a nanosecond", remedy)
 
 
 def parse_rate_bit_s(text: object) -> int | None:
-    """Read a rate such as ``50mbit`` into bit/s; ``unlimited`` is None.
+    """Parse a rate such as ``50mbit``; return it in bit/s, or None for ``unlimited``.
 
     Raises:
-        UnitError: not a rate, or below 8 bit/s (netem counts in whole bytes per second).
+        UnitError: it is not a rate, or is below 8 bit/s (netem counts in whole bytes per second).
     """
     remedy = 'write a rate such as "50mbit", "1.5gbit" or "unlimited"'
     if isinstance(text, str) and text.strip().lower() == UNLIMITED:
@@ -117,10 +117,11 @@ def parse_rate_bit_s(text: object) -> int | None:
 
 
 def parse_size_bytes(text: object) -> int:
-    """Read a size such as ``10MB`` (decimal) or ``4MiB`` (binary) into bytes.
+    """Parse a size such as ``10MB`` (decimal) or ``4MiB`` (binary); return it in bytes.
 
     Raises:
-        UnitError: not a size, zero, negative, not a whole number of bytes, or written in bits.
+        UnitError: it is not a size, is zero or negative, is not a whole number of bytes, or is in
+            bits.
     """
     remedy = 'write a size such as "10MB", "64kB" or "4MiB"'
     _refuse_bits(text, remedy)
@@ -131,13 +132,13 @@ def parse_size_bytes(text: object) -> int:
 
 
 def parse_ratio(text: object) -> float:
-    """Read a percentage such as ``5%`` into a ratio from 0 to 1.
+    """Parse a percentage such as ``5%``; return it as a ratio from 0 to 1.
 
     A bare number is refused unless it is 0, because users have meant five percent both by 0.05 and
     by 5.
 
     Raises:
-        UnitError: not a percentage, negative, or above 100 %.
+        UnitError: it is not a percentage, is negative, or is above 100 %.
     """
     remedy = 'write a percentage from "0%" to "100%"'
     if text == 0 and not isinstance(text, bool):
@@ -149,11 +150,11 @@ def parse_ratio(text: object) -> float:
 
 
 LOSS_MODELS = ("gemodel", "every", "packets")
-"""Loss models that are written as a name and numbers, such as ``every 100``."""
+"""Loss models that consist of a name and numbers, such as ``every 100``."""
 
 
 def loss_model(text: object) -> tuple[str | None, list[str]]:
-    """Split a loss model into its name and its numbers; the name is None if there is none."""
+    """Return a loss model's name, None if it has none, and its numbers as texts."""
     words = text.replace(",", " ").split() if isinstance(text, str) else []
     if not words or words[0].lower() not in LOSS_MODELS:
         return None, []
@@ -161,7 +162,7 @@ def loss_model(text: object) -> tuple[str | None, list[str]]:
 
 
 def parse_queue(text: object) -> QueueLength:
-    """Read a queue length: ``1bdp``, ``64kB`` or ``1000p`` (packets).
+    """Parse a queue length: ``1bdp``, ``64kB`` or ``1000p`` (packets).
 
     Raises:
         UnitError: it is not a queue length, or is zero: a queue without room drops every packet.
@@ -181,8 +182,8 @@ def parse_queue(text: object) -> QueueLength:
 
 
 def parse_value(text: str, unit: str) -> float:
-    """Read a metric's value, such as ``2.5 s`` or ``50 Mbit/s``, in the unit in which it is stored;
-    counts are plain numbers.
+    """Parse a metric's value, such as ``2.5 s`` or ``50 Mbit/s``; return it in the unit in which it
+    is stored. Counts are plain numbers.
 
     Args:
         text: the number with its unit.
@@ -201,7 +202,7 @@ def parse_value(text: str, unit: str) -> float:
 
 
 def option_value(option: str, text: str, parse: Callable[[str], T]) -> T:
-    """Read the value of an option that is a quantity.
+    """Parse the value of an option that is a quantity.
 
     Raises:
         InputError: it is not such a quantity; the message names the option.
@@ -213,12 +214,14 @@ def option_value(option: str, text: str, parse: Callable[[str], T]) -> T:
 
 
 def seconds(time_ns: float | None) -> float | None:
-    """Convert ns to s; None stays None."""
+    """Convert ns to s; None remains None."""
     return None if time_ns is None else time_ns / NS_PER_S
 
 
 def format_duration(duration_ns: int) -> str:
-    """Write nanoseconds in the largest of s, ms, us and ns that is not larger than the duration."""
+    """Return nanoseconds as text in the largest of s, ms, us and ns that is not larger than the
+    duration.
+    """
     for unit in ("s", "ms", "us"):
         if duration_ns >= _DURATION_NS[unit] or duration_ns == 0:
             return f"{_plain(Decimal(duration_ns) / _DURATION_NS[unit])}{unit}"
@@ -226,7 +229,9 @@ def format_duration(duration_ns: int) -> str:
 
 
 def format_size(size_bytes: int) -> str:
-    """Write bytes in binary units if they are a whole number of them, else in decimal ones."""
+    """Return bytes as text, in binary units if they are a whole number of these, else in decimal
+    ones.
+    """
     for unit in ("GiB", "MiB", "KiB"):
         scale = _SIZE_BYTES[unit.lower()]
         if size_bytes and size_bytes % scale == 0:
@@ -241,7 +246,7 @@ def format_size(size_bytes: int) -> str:
 def _scaled(
     text: object, units: dict[str, int] | dict[str, Decimal], what: str, remedy: str
 ) -> Decimal:
-    """Read a quantity with a unit, in the smallest unit."""
+    """Parse a quantity with a unit; return it in the smallest of the units."""
     number, unit = _split(text, what, remedy)
     # Except for `_BITS`, case does not matter: "10MB", "10mb" and "50Mbit" have only one meaning
     # each.
@@ -267,8 +272,8 @@ def _refuse_bits(text: object, remedy: str) -> None:
 
 
 def older_sizes_in_bytes(tables: Any) -> Any:
-    """Convert the sizes of a kept study to the spelling of today: "10Mb", which older versions read
-    as bytes, to "10MB".
+    """Return the tables of a kept study with its sizes spelled as today: "10MB" for "10Mb", which
+    older versions read as bytes.
 
     Only sizes had such a unit, in either case of its letters.
     """
@@ -283,7 +288,7 @@ def older_sizes_in_bytes(tables: Any) -> Any:
 
 
 def _split(text: object, what: str, remedy: str) -> tuple[Decimal, str]:
-    """Split a quantity into its number and its unit."""
+    """Return the number and the unit of a quantity."""
     if isinstance(text, int | float) and not isinstance(text, bool):
         if abs(text) > 2**64:
             raise UnitError(f"too large for {what}", remedy)
@@ -311,13 +316,13 @@ def _whole(number: Decimal, grain: str, remedy: str) -> int:
 
 
 def _plain(number: Decimal) -> str:
-    """Write a decimal without exponent and trailing zeros."""
+    """Return a decimal as text, without exponent and trailing zeros."""
     text = f"{number:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def span_text(seconds: float) -> str:
-    """Write a time span as a person would: `1 ms`, `12.3 s`, `4 min 05 s`, `3 d 4 h`."""
+    """Return a length of time as text: `1 ms`, `12.3 s`, `4 min 05 s`, `3 d 4 h`."""
     if 0 < seconds < 0.1:
         return f"{1000 * seconds:.3g} ms"
     if seconds < 60:

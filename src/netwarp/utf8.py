@@ -2,8 +2,8 @@
 
 
 def is_utf8(name: str) -> bool:
-    """Return whether a file's name is valid UTF-8; Python represents other bytes of a name by
-    surrogates.
+    """Return whether a file's name is valid UTF-8. Python has surrogates in place of bytes that are
+    not.
     """
     try:
         name.encode()

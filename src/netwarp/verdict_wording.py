@@ -1,6 +1,6 @@
-"""Texts of comparisons: a verdict, its size, and its interval, all rounded alike.
+"""Texts of comparisons: a verdict, its size, and its interval, with consistent rounding.
 
-Ratios near 1 are written as changes in per cent, others as factors of at least 1.
+Ratios near 1 are shown as changes in per cent, others as factors of at least 1.
 """
 
 import math
@@ -12,23 +12,27 @@ from netwarp.metrics import metric_named
 from netwarp.wording import MINUS, difference_unit, less_is_better, number, percent, quantity
 
 SMALL = 1.1
-"""Differences by less than this factor are written in per cent."""
+"""Factor below which differences are shown in per cent."""
 SMALL_INTERVAL = 2.0
-"""Intervals whose bounds are both within this factor of no difference are written in per cent."""
+"""Factor of no difference within which both bounds of an interval must lie for it to be shown in
+per cent.
+"""
 UNKNOWN = 100.0
-"""An interval whose upper bound is this many times the lower one is too wide to be useful, and is
-left out.
+"""Ratio of the upper to the lower bound from which on an interval is left out, because it is too
+wide to be useful.
 """
 MORE_DECIMALS = 2
-"""Most decimals that an interval adds to those of the effect."""
+"""Most decimals that the text of an effect has more because of its interval."""
 MOST_DECIMALS_TO_TELL = 8
-"""Most decimals used if fewer would round a bound to the smallest relevant difference, or to no
+"""Most decimals, if fewer would round a bound to the smallest relevant difference, or to no
 difference.
 """
 
 
 def verdict_text(comparison: Comparison, metric: str) -> str:
-    """Write a comparison as a verdict: `1.32× slower [1.20, 1.45]`, `1.4 % slower [0.9, 1.9 %]`."""
+    """Return a comparison as the text of its verdict: `1.32× slower [1.20, 1.45]`, `1.4 % slower
+    [0.9, 1.9 %]`.
+    """
     if not comparison.verdict.decided:
         return _without_difference(comparison, metric)
     words = f"{effect_text(comparison, metric)} {outcome_text(comparison, metric)}"
@@ -36,7 +40,7 @@ def verdict_text(comparison: Comparison, metric: str) -> str:
 
 
 def outcome_text(comparison: Comparison, metric: str) -> str:
-    """Write the verdict without its size: `slower`, `higher`, `undecided`."""
+    """Return the verdict as text without its size: `slower`, `higher`, `undecided`."""
     if not comparison.verdict.decided:
         return str(comparison.verdict)
     less, more = metric_named(metric).words
@@ -44,7 +48,8 @@ def outcome_text(comparison: Comparison, metric: str) -> str:
 
 
 def effect_text(comparison: Comparison, metric: str) -> str:
-    """Write the size of a difference: `1.32×`; below a tenth `1.4 %`, of the first value.
+    """Return the size of a difference as text: `1.32×`; if below a tenth, in per cent of the first
+    value, such as `1.4 %`.
 
     It has the decimals of the interval in `verdict_text`, so that both texts agree.
     """
@@ -56,24 +61,24 @@ def effect_text(comparison: Comparison, metric: str) -> str:
 
 
 def p_text(p: float) -> str:
-    """Write a p-value; one below a thousandth as `p < 0.001`."""
+    """Return a p-value as text; one below a thousandth is `p < 0.001`."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 def favourable(comparison: Comparison, metric: str) -> bool | None:
-    """Return whether the contender did better; None if nothing was decided."""
+    """Return whether the contender is better; None if nothing was decided."""
     if not comparison.verdict.decided:
         return None
     return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
 
 
 def _without_difference(comparison: Comparison, metric: str) -> str:
-    """Write an equivalence or an open question with its interval: `undecided [−5, +8 %]`.
+    """Return an equivalence or an undecided comparison as text, with its interval: `undecided [−5,
+    +8 %]`.
 
-    Where the whole interval is below the smallest relevant difference, and only more replicates can
-    exclude a rare event, that is said: `undecided, within 1.0 % [+0.3, +0.3 %]`. If there are so
-    few replicates that the interval is unbounded, the measured value is written: `undecided
-    (1.08×)`.
+    If the whole interval is below the smallest relevant difference, and only a rare event cannot be
+    excluded yet, the text is `undecided, within 1.0 % [+0.3, +0.3 %]`. If there are so few
+    replicates that the interval is unbounded, the text has the measured value: `undecided (1.08×)`.
     """
     if comparison.verdict not in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         return str(comparison.verdict)
@@ -88,7 +93,9 @@ def _without_difference(comparison: Comparison, metric: str) -> str:
 
 
 def _is_within(comparison: Comparison) -> bool:
-    """Return whether an open question's whole interval is below the smallest relevant ratio."""
+    """Return whether the whole interval of an undecided comparison is below the smallest relevant
+    ratio.
+    """
     if comparison.verdict is not Verdict.UNDECIDED or comparison.scale != "ratio":
         return False
     bounds, most = comparison.interval, 1 + comparison.relevant
@@ -96,8 +103,8 @@ def _is_within(comparison: Comparison) -> bool:
 
 
 def _interval(comparison: Comparison, metric: str) -> str:
-    """Write the interval of a comparison in brackets; empty if it has none that is narrow
-    enough.
+    """Return the interval of a comparison as text in brackets; "" if it has none, or only one that
+    is too wide.
     """
     shown = _shown(comparison, metric)
     if shown.bounds is None:
@@ -114,20 +121,18 @@ def _interval(comparison: Comparison, metric: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The numbers of a comparison in the form in which they are written, in `unit`."""
+    """The numbers of a comparison as its text has them, in `unit`."""
 
     unit: str
     effect: float | None
     bounds: Interval | None
     decimals: int
     signed: bool
-    """Whether bounds are written with their sign, because no word states the direction."""
+    """Whether bounds have a sign, because no word in the text states the direction."""
 
 
 def _shown(comparison: Comparison, metric: str) -> _Shown:
-    """Return the numbers of a comparison in the unit and with the decimals in which they are
-    shown.
-    """
+    """Return the numbers of a comparison in the unit and with the decimals of its text."""
     effect, bounds = comparison.effect, comparison.interval
     decided = comparison.verdict.decided
     if effect is None:
@@ -167,14 +172,14 @@ def _is_small(effect: float | None, bounds: Interval | None) -> bool:
 def _decimals(
     effect: float | None, bounds: Interval | None, limits: list[float], digits: int
 ) -> int:
-    """Choose the decimals for an effect and its bounds.
+    """Return the number of decimals for an effect and its bounds.
 
     Args:
-        effect: a value with at least this many significant digits; None if it is not written: then
-            the larger bound has them.
-        bounds: the bounds, of which half the distance has a significant digit, if it is wide
+        effect: a value with at least this many significant digits; None if the text does not have
+            it: then the larger bound has them.
+        bounds: the bounds; half the distance between them gets a significant digit, if it is wide
             enough.
-        limits: values that no other value may be rounded to.
+        limits: values to which no other value may be rounded.
         digits: significant digits of the effect.
     """
     largest = effect or max(map(abs, bounds or (0.0,)))
@@ -197,7 +202,7 @@ def _decimals(
 
 
 def _rounded(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Write a number with this many decimals; large ones with three digits."""
+    """Return a number as text with this many decimals; a large one has three digits."""
     rounded = round(value, decimals)
     if rounded == 0:
         return "0"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNS = 8
 NOTHING = "nothing"
-"""Written for a field or record that one side lacks."""
+"""Shown in place of a field or record that one side does not have."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class FirstDifference:
     """The first place where two record files differ."""
 
     line: int
-    """Line of the record in the file, from 1."""
+    """Line of the record in the file, counted from 1."""
     field: str
-    """Dotted path: the record's kind, then the field; only the kind where one side lacks the
+    """Dotted path: the record's kind, then the field; only the kind if one side does not have the
     record."""
     kept: str
     again: str
@@ -44,12 +44,12 @@ class FirstDifference:
 
 @dataclass(frozen=True)
 class VerifiedRun:
-    """A run that was repeated."""
+    """A run that was repeated, with the comparison of its records."""
 
     run: str
     difference: FirstDifference | None
     failed: str | None = None
-    """Reason why the repeated run has no records; None if it has."""
+    """Reason why the repeated run has no records; None if it has records."""
 
     @property
     def is_identical(self) -> bool:
@@ -58,7 +58,7 @@ class VerifiedRun:
 
     @property
     def difference_text(self) -> str | None:
-        """Text on the place of the first difference, without its values, which may be long; None if
+        """Text on where the first difference is, without the values, which may be long; None if
         there is no difference.
         """
         return self.failed or (None if self.difference is None else self.difference.field)
@@ -75,9 +75,11 @@ class Verification:
 
     runs: tuple[VerifiedRun, ...]
     of: int
-    """Number of runs from which the sample was taken."""
+    """Number of runs from which the sample was drawn."""
     other_programs: dict[str, tuple[str, str]]
-    """Programs that changed since the runs were measured: versions then and now, by part."""
+    """Programs that have changed since the runs were measured: the versions then and now, by
+    part.
+    """
 
     @property
     def is_identical(self) -> bool:
@@ -110,18 +112,19 @@ def verify(
     executor: Executor | None = None,
     observer: Observer | None = None,
 ) -> Verification:
-    """Repeat a sample of a directory's runs, and compare the records.
+    """Repeat a sample of a directory's runs, and compare their records.
 
     Args:
         data: the run directory.
         backend: a backend of virtual time.
-        runs: the number of runs, spread evenly over those that are kept.
-        executor: the executor, which determines the CPUs; None for this machine's.
+        runs: number of runs in the sample, spread evenly over those that are kept.
+        executor: the executor, which decides on which CPUs runs are carried out; None for this
+            machine's.
         observer: notified about every run.
 
     Raises:
-        InputError: the directory's records are of real time, in which they never repeat; or no run
-            is asked for.
+        InputError: the directory's records are of real time, in which they never repeat; or the
+            sample is to have no run.
         RunDirectoryError: the directory contains nothing that can be verified.
         Interrupted: on Ctrl-C; no files are left behind.
     """
@@ -160,7 +163,7 @@ def verify(
 
 def _succeeded(kept: RunDirectory) -> Iterator[str]:
     """Yield the names of the runs that succeeded, in the order of the plan. Runs whose records were
-    altered since are included, because verification has to find them.
+    changed since are among them, because verification has to find these.
     """
     for line in kept.plan_lines():
         status = kept.status(line["run"])
@@ -169,9 +172,10 @@ def _succeeded(kept: RunDirectory) -> Iterator[str]:
 
 
 def spread(runs: Sequence[str], count: int) -> list[str]:
-    """Return a number of runs, evenly spaced from first to last; all if there are fewer.
+    """Return this many runs, at even distances from the first to the last; all runs if there are
+    fewer.
 
-    Runs go replicate by replicate through all cells, so that is also a spread over both.
+    Runs are ordered by replicate, and then by cell, so these are spread over both.
     """
     if count >= len(runs):
         return list(runs)
@@ -181,7 +185,9 @@ def spread(runs: Sequence[str], count: int) -> list[str]:
 
 
 def first_difference(kept: str, again: str) -> FirstDifference | None:
-    """Find where two record files first differ; None if they are equal, byte for byte."""
+    """Return the first difference between two record files; None if they are equal, byte for
+    byte.
+    """
     if kept == again:
         return None
     for line, (a, b) in enumerate(zip_longest(lines_of(kept), lines_of(again)), start=1):
@@ -198,9 +204,7 @@ def first_difference(kept: str, again: str) -> FirstDifference | None:
 
 
 def _differing(a: Any, b: Any, field: str = "") -> Iterator[tuple[str, str, str]]:
-    """Compare two values recursively; yield each place of a difference, with both values as
-    JSON.
-    """
+    """Yield each place in which two values differ, with both values there as JSON."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in {**a, **b}:
             there = key in a, key in b
@@ -220,7 +224,7 @@ def _shown(value: Any, is_there: bool = True) -> str:
 
 
 def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
-    """Plan again the runs with these names.
+    """Return the planned runs with these names, from a new plan of the study.
 
     Raises:
         RunDirectoryError: this version of netwarp would plan another job for one of them.

@@ -1,7 +1,7 @@
-"""Texts of numbers, factors and levels for tables, axes and the report.
+"""Texts of numbers, factors and levels, for tables, axes and the report.
 
-Stored metrics are in the base units of the registry; shown ones are scaled to a readable unit and
-rounded to the significant digits.
+Metrics are stored in the base units of the registry, and shown in a readable unit, rounded to the
+significant digits.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ FACTOR_NAMES = {
 }
 
 _TELLING_FACTORS = frozenset({"workload.http", "transport.model"})
-"""Factors whose levels are clear without the factor's name."""
+"""Factors whose levels are clear without the name of the factor."""
 
 _MODEL_NAMES: Mapping[str, str] = {
     "kernel": "real kernel",
@@ -88,7 +88,7 @@ _WITHOUT_CAPITAL = ("ns-3", *IMPLEMENTATIONS)
 
 @dataclass(frozen=True)
 class Quantity:
-    """The way in which a metric is shown: `stored × scale` is the number in `unit`."""
+    """How a metric is shown: `stored × scale` is the number in `unit`."""
 
     title: str
     unit: str
@@ -96,30 +96,32 @@ class Quantity:
 
     @property
     def axis_title(self) -> str:
-        """Title with the unit, for axes and column heads."""
+        """Title with the unit, for axes and column headings."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
 
 def quantity(metric: str, largest: float) -> Quantity:
-    """Choose title and unit for a metric whose largest shown value is `largest` (stored unit)."""
+    """Return title and unit for a metric whose largest shown value is `largest` (in the stored
+    unit).
+    """
     return quantities(metric, largest)[-1]
 
 
 def quantities(metric: str, largest: float) -> list[Quantity]:
-    """Return the ways in which a metric may be shown, from the largest unit down to the one that
-    suits a value.
+    """Return how a metric can be shown, from the largest unit down to the one that fits this
+    value.
     """
     title = metric_named(metric).title
     return [Quantity(title, unit, scale) for unit, scale in _units(metric, abs(largest))]
 
 
 def less_is_better(metric: str) -> bool:
-    """Return whether a small value is a good one: true for times and counts, not for rates."""
+    """Return whether smaller values are better: true for times and counts, false for rates."""
     return metric_named(metric).better != "higher"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with this many significant digits and no exponent."""
+    """Return a number as text, with this many significant digits and no exponent."""
     if value == 0:
         return "0"
     # The exponent after rounding: 9.996 is 10.0, not 10.00.
@@ -130,12 +132,14 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def rate_text(rate_bit_s: float | None, unlimited: str = "unlimited") -> str:
-    """Write a rate of a path in Mbit/s; `unlimited` where the path has none."""
+    """Return a rate of a path as text in Mbit/s; `unlimited` if the path has none."""
     return unlimited if rate_bit_s is None else f"{number(rate_bit_s / 1e6)} Mbit/s"
 
 
 def digits_to_tell(*values: float) -> int:
-    """Return the number of significant digits, from 3 to 8, that distinguishes different values."""
+    """Return how many significant digits, from 3 to 8, are needed to distinguish different
+    values.
+    """
     largest = max(map(abs, values))
     apart = min((abs(a - b) for a, b in combinations(values, 2) if a != b), default=largest)
     if largest == 0 or apart == 0:
@@ -144,31 +148,31 @@ def digits_to_tell(*values: float) -> int:
 
 
 def count(whole: int) -> str:
-    """Write a whole number with thousands separated."""
+    """Return a whole number as text with its thousands separated."""
     return f"{whole:,}".replace(",", THIN)
 
 
 def difference_unit(unit: str) -> str:
-    """Return the unit of the difference of two values: that of two shares is percentage points,
-    since per cent would be read as a ratio of theirs.
+    """Return the unit of the difference of two values. For two shares it is percentage points,
+    because per cent would be read as a ratio.
     """
     return "percentage points" if unit == "%" else unit
 
 
 def value_text(metric: str, value: float) -> str:
-    """Write a value of a metric with its unit."""
+    """Return a value of a metric as text with its unit."""
     shown = quantity(metric, value)
     return f"{number(value * shown.scale)} {shown.unit}".rstrip()
 
 
 def mean_text(estimate: Estimate, shown: Quantity) -> str:
-    """Write mean ± half-width of the 95 % interval, without the unit.
+    """Return mean ± half-width of the 95 % interval as text, without the unit.
 
     The half-width keeps two significant digits and the mean as many decimals, but the mean has no
-    more than `MOST_DIGITS`: then the half-width is rounded up. Of a wide interval, which is not
-    symmetric, both bounds are given: `10.0 [4.1, 24]`; of one so wide that the samples do not tell
-    the mean, their range instead: `1.00 to 27.0`. An estimate of equal samples has no ±, and
-    neither has a single sample: `spread_note` tells the two apart.
+    more than `MOST_DIGITS`: then the half-width is rounded up. A wide interval, which is not
+    symmetric, is shown with both bounds: `10.0 [4.1, 24]`. If it is so wide that the samples do not
+    determine the mean, their range is shown instead: `1.00 to 27.0`. Equal samples have no ±, and
+    neither has a single sample; `spread_note` distinguishes the two.
     """
     mean = estimate.mean * shown.scale
     half = (estimate.half_width or 0.0) * shown.scale
@@ -195,12 +199,12 @@ def is_mean_unknown(estimate: Estimate) -> bool:
 
 
 def count_text(value: float, shown: Quantity) -> str:
-    """Write a whole number without decimals; empty if it is not whole."""
+    """Return a whole number as text without decimals; "" if it is not whole."""
     return count(int(value)) if not shown.unit and value == int(value) else ""
 
 
 def median_text(estimate: Estimate, shown: Quantity) -> str:
-    """Write the median and the range, without the unit: `1.21 [1.18 – 2.04]`.
+    """Return the median and the range as text, without the unit: `1.21 [1.18 – 2.04]`.
 
     These suit measurements in real time, whose spread is one-sided and far from normal.
     """
@@ -215,8 +219,8 @@ def spread_note(estimate: Estimate, *, is_random: bool) -> str:
     """Return the reason why a mean has no ±; empty if it has one.
 
     Args:
-        estimate: of a cell's runs.
-        is_random: whether anything in them was planned to be random, or this is unknown: then
+        estimate: the estimate from a cell's runs.
+        is_random: whether something in them was planned to be random, or this is unknown: then
             further runs may differ, although these are equal.
     """
     if estimate.ci95 is None:
@@ -227,13 +231,13 @@ def spread_note(estimate: Estimate, *, is_random: bool) -> str:
 
 
 def percent(ratio: float, digits: int = 3) -> str:
-    """Write a ratio as a percentage."""
+    """Return a ratio as text in per cent."""
     return f"{number(ratio * 100, digits)} %"
 
 
 def unseen_text(n: int) -> str:
-    """Write the largest share of runs that an event may be in without appearing in n replicates,
-    which qualifies an equivalence.
+    """Return as text the largest share of runs that an event may affect without having happened in
+    n replicates, which an equivalence does not exclude.
     """
     return (
         f"with {count(n)} replicates, what happens in less than {percent(unseen_share(n), 2)} of"
@@ -257,7 +261,7 @@ def factor_unit(factor: str) -> str:
 
 
 def level_text(factor: str, label: str) -> str:
-    """Write a level for readers: with its unit, transports by their usual names."""
+    """Return a level as users read it: with its unit, transports by their usual names."""
     _, factor = _of_workload(factor)
     if factor in ("transport", "transport.kind"):
         return transport_text(label)
@@ -273,14 +277,16 @@ def level_text(factor: str, label: str) -> str:
 
 
 def contender_text(factor: str, label: str) -> str:
-    """Write a level as the name of a contender: a number alone would not say of what it is one."""
+    """Return a level as the name of a contender. A number has the factor's name, because alone it
+    would not say what it is.
+    """
     text = level_text(factor, label)
     return f"{factor_name(factor)} {text}" if text.isdecimal() else text
 
 
 def transport_text(label: str) -> str:
-    """Write a transport's usual name: `quic` is "QUIC", `tcp-2008` is "TCP-2008"; names of
-    implementations are left as they are.
+    """Return a transport's usual name: "QUIC" for `quic`, "TCP-2008" for `tcp-2008`. Names of
+    implementations are not changed.
     """
     if label.startswith(IMPLEMENTATIONS):
         return label
@@ -290,7 +296,7 @@ def transport_text(label: str) -> str:
 
 
 def condition_text(factors: Mapping[str, str]) -> str:
-    """Write the levels that cells share as one line: `RTT 50 ms, loss 1 %`."""
+    """Return the levels that cells share as one line of text: `RTT 50 ms, loss 1 %`."""
     return ", ".join(
         level_text(f, level)
         if f in _TELLING_FACTORS
@@ -307,18 +313,18 @@ def cell_text(factors: Mapping[str, str], between: str = " · ") -> str:
 
 
 def number_of_cells(n: int) -> str:
-    """Write a number of cells: "1 cell" or "18 cells"."""
+    """Return a number of cells as text: "1 cell" or "18 cells"."""
     return "1 cell" if n == 1 else f"{n} cells"
 
 
 def cells_text(cells: Sequence[Mapping[str, str]]) -> str:
-    """Name the first five cells, and count the rest."""
+    """Return as text the first five of these cells, and the number of the others."""
     names = "; ".join(cell_text(factors, ", ") for factors in cells[:5])
     return f"{names} and {len(cells) - 5} more" if len(cells) > 5 else names
 
 
 def sentence_case(text: str) -> str:
-    """Capitalise the first letter only, unless the text begins with a name without a capital."""
+    """Return a text with a capital first letter, unless it begins with a name that has none."""
     if text.startswith(_WITHOUT_CAPITAL):
         return text
     return text[:1].upper() + text[1:]
@@ -342,8 +348,8 @@ def _last_word(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Split a factor of one of several workloads, links or hosts, or of the second path, into its
-    name and its own factor; a link's are those of a path.
+    """Return the name and the own factor in a factor of one of several workloads, links or hosts,
+    or of the second path; a link's factors are those of a path.
     """
     if factor.startswith(SECOND_PATH):
         return "second path", f"path.{factor.removeprefix(SECOND_PATH)}"
@@ -366,12 +372,14 @@ _STEPS: Mapping[Unit, tuple[tuple[float, str], ...]] = {
     "ns": ((1.0, "ns"),),
     "ratio": ((0.01, "%"),),
 }
-"""Units a metric is shown in, by the unit it is stored in: size and name, largest first."""
+"""Units in which a metric is shown, by the unit in which it is stored: size and name, largest
+first.
+"""
 
 
 def _units(metric: str, largest: float) -> list[tuple[str, float]]:
-    """Return the units of a metric with the factors to convert to them, the largest first, down to
-    the one that suits its largest value.
+    """Return the units of a metric, each with the factor to convert to it, from the largest one
+    down to the one that fits its largest value.
     """
     steps = _STEPS.get(metric_named(metric).unit, ((1.0, ""),))
     # Gbit/s and GB are used only from 10 on: 1 000 Mbit/s is the usual way to write it.

@@ -1,4 +1,6 @@
-"""Metrics of runs with several workloads: those of each workload, and those of sharing the path."""
+"""Metrics of runs with several workloads: those of each workload, and those of how they share the
+path.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -65,7 +67,7 @@ CONFORMANCE_RATIO = Metric(
     " packets where this counts content).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
 OF_ONE = (SHARE_RATIO, SHARE_RATIO_SECOND_HALF, HARM_RATIO, CONFORMANCE_RATIO)
-"""The sharing metrics that each workload has."""
+"""Metrics of sharing that each workload has."""
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, *OF_ONE)
 OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
@@ -76,10 +78,10 @@ _BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S, SLOWDOWN_INDEX)
 
 
 def own_metrics(job: Job, *, between_hosts: bool) -> tuple[Metric, ...]:
-    """Return the metrics that the workload of a job for one workload has in a run of several.
+    """Return the metrics that one of several workloads has.
 
     Args:
-        job: the job of the workload alone.
+        job: the job of this workload alone.
         between_hosts: whether the run has a network of several hosts.
     """
     between = _BETWEEN_ITS_HOSTS if between_hosts else ()
@@ -88,17 +90,18 @@ def own_metrics(job: Job, *, between_hosts: bool) -> tuple[Metric, ...]:
 
 
 def metrics_of_workloads(names: Iterable[str]) -> tuple[str, ...]:
-    """List the names of all metrics that workloads of these names can have."""
+    """Return the names of all metrics that workloads with these names can have."""
     kinds = (metric for workload in WORKLOADS.values() for metric in workload.metrics)
     metrics = [*_OWN, *_BETWEEN_ITS_HOSTS, *kinds, *OF_ONE, *GROUP_METRICS, JAIN_INDEX]
     return tuple(f"{name}.{metric.name}" for name in names for metric in metrics)
 
 
 def printed_by_workloads(jobs: Iterable[Job]) -> tuple[str, ...]:
-    """List the names of the metrics that a study reads from the output of its workloads' programs.
+    """Return the names of the metrics that a study defines on the output of its workloads'
+    programs.
 
     Args:
-        jobs: the jobs of its cells.
+        jobs: the jobs of the study's cells.
     """
     alone = (each for job in jobs for each in job.each_alone)
     names = (
@@ -110,7 +113,7 @@ def printed_by_workloads(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 
 def of_workload(metric: Metric, workload: str) -> Metric:
-    """Describe a metric as that of one of several workloads."""
+    """Return a metric as that of one of several workloads, with the workload's name in it."""
     over = metric.over
     return replace(
         metric,
@@ -127,7 +130,7 @@ def of_workload(metric: Metric, workload: str) -> Metric:
 
 @dataclass(frozen=True)
 class WorkloadView:
-    """The job and records of one of a run's workloads, as if it had been alone."""
+    """The job and the records of one of a run's workloads, as if it had run alone."""
 
     name: str
     job: Job
@@ -143,8 +146,8 @@ class WorkloadView:
 
     @property
     def known_as(self) -> str:
-        """The name under which it is evaluated, which several have if a study names them
-        together.
+        """The name under which the workload is evaluated; workloads that a study names together
+        have the same.
         """
         return self.job.only.group or self.name
 
@@ -155,13 +158,15 @@ class WorkloadView:
 
     @property
     def gave_up_ns(self) -> int | None:
-        """Time at which its transport gave up, in ns of the run's clock; None if it did not."""
+        """Time at which the workload's transport gave up, in ns of the run's clock; None if it did
+        not.
+        """
         return next((each.at_ns for each in of_kind(self.records, GaveUp)), None)
 
     @property
     def span_ns(self) -> tuple[int, int]:
         """Start and end of the workload, in ns of the run's clock: first connect and completion, or
-        the order to begin and the time at which it gave up.
+        the order to begin and the time at which its transport gave up.
         """
         if self.gave_up_ns is not None:
             return self.job.only.start_ns, self.gave_up_ns
@@ -169,7 +174,9 @@ class WorkloadView:
 
 
 def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
-    """Split a run's records by workload; empty if there is a single workload without a name."""
+    """Return a run's records divided by workload; empty if there is a single workload without a
+    name.
+    """
     if not job.names_workloads:
         return []
     return [
@@ -179,7 +186,7 @@ def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
 
 
 def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
-    """Select the records of a workload, of its sender's connections and of the path."""
+    """Return the records of a workload, of its sender's connections, and of the path."""
     side = sender(job)
     own: list[Record] = []
     for each in records:
@@ -194,12 +201,12 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
 
 @dataclass(frozen=True)
 class _AllWorkloads(ContentReader):
-    """Reads start and end of all workloads of a run together."""
+    """Reads when all workloads of a run together started and ended."""
 
     views: Sequence[WorkloadView]
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return the time at which the first client started, in ns of the run's clock."""
+        """Return when the first client started, in ns of the run's clock."""
         return min(each.span_ns[0] for each in self.views)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
@@ -207,15 +214,15 @@ class _AllWorkloads(ContentReader):
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time at which the last workload ended, in ns of the run's clock."""
+        """Return when the last workload ended, in ns of the run's clock."""
         return max(each.span_ns[1] for each in self.views)
 
 
 def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | None]:
-    """Compute the metrics of a run whose workloads have names.
+    """Return the metrics of a run whose workloads have names.
 
     Returns:
-        Values by name; None if the records do not determine them.
+        Values by name, None for those that the records do not determine.
     """
     views = workload_views(job, records)
     gave_up = [view for view in views if view.gave_up_ns is not None]
@@ -239,7 +246,7 @@ def competing_metrics(job: Job, records: Sequence[Record]) -> dict[str, float | 
 
 
 def _of_one(view: WorkloadView) -> dict[str, float | None]:
-    """Compute the metrics that a workload has by itself."""
+    """Return the metrics of one workload that do not depend on the others."""
     kinds, run = {each.record for each in view.records}, view.run
     return {
         metric.name: metric.measure(run)
@@ -249,7 +256,7 @@ def _of_one(view: WorkloadView) -> dict[str, float | None]:
 
 
 def _slowdown(job: Job, view: WorkloadView) -> dict[str, float | None]:
-    """Compute the slowdown of a workload that completes content between two of several hosts."""
+    """Return the slowdown of a workload that completes content between two of several hosts."""
     completion_s = COMPLETION_TIME_S.measure(view.run) if view.is_in_network else None
     if completion_s is None:
         return {}
@@ -264,7 +271,7 @@ def _by_name() -> dict[str, Metric]:
 
 
 def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, float | None]]:
-    """Compute fairness, convergence time and shares of the workloads that transfer content."""
+    """Yield fairness, convergence time and shares of the workloads that transfer content."""
     sharing = [
         (view, Arrived.of(goodput))
         for view in views
@@ -295,7 +302,9 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
 def _by_name_in_study(
     sharing: Sequence[tuple[WorkloadView, Arrived]], values: Iterable[float]
 ) -> dict[str, list[float]]:
-    """Collect values of workloads, one for each, by the names that they have in the study."""
+    """Return values, of which each workload has one, in groups by the workloads' names in the
+    study.
+    """
     found: dict[str, list[float]] = {}
     for (view, _), value in zip(sharing, values, strict=False):
         found.setdefault(view.known_as, []).append(value)

@@ -1,5 +1,5 @@
-"""Points of throughput and queueing delay of a workload that shares a path, over its time beside
-the others, for its performance envelope.
+"""Points of throughput and queueing delay of a workload that shares a path, for its performance
+envelope.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _BITS_PER_MBIT = 1_000_000
 
 
 def envelope_points(job: Job, records: Sequence[Record], workload: str) -> list[Point]:
-    """Return a point for each window of ten round-trip times in which a workload was there with
-    all others, but for the last twentieth of that time.
+    """Return a point for each window of ten round-trip times in which a workload and all others
+    were active, except for the last twentieth of that time.
 
-    Empty if there is no other workload, if nothing was sampled or if its content is not recorded
-    over time.
+    Empty if there is no other workload, if nothing was sampled, or if the workload's content is not
+    recorded over time.
     """
     views = workload_views(job, records)
     own = next((view for view in views if view.known_as == workload), None)

@@ -41,20 +41,20 @@ _SLOWDOWN_METRICS = tuple(
 )
 _QUANTILES = {COMPLETION.name: _COMPLETION_METRICS, SLOWDOWN_INDEX.name: _SLOWDOWN_METRICS}
 GROUP_METRICS = (*_COMPLETION_METRICS, *_SLOWDOWN_METRICS)
-"""Flow completion times and slowdowns, of workloads that a study names together."""
+"""Flow completion times and slowdowns of workloads that a study names together."""
 
 
 def metrics_of_group(
     metrics: Mapping[str, Metric], members: Sequence[Mapping[str, float | None]]
 ) -> dict[str, float | None]:
-    """Compute the metrics of a group: counts of all members together, of other metrics the mean.
+    """Return the metrics of a group of workloads: the sum of counts, and the mean of other metrics.
 
     Args:
         metrics: the metrics by name.
-        members: the metrics of each of its workloads, by name.
+        members: the metrics of each workload of the group, by name.
 
     Returns:
-        Values by name; None where the records of a member do not determine it.
+        Values by name, None for those that the records of a member do not determine.
     """
     names = dict.fromkeys(name for each in members for name in each)
     found = {name: _together(metrics[name], [each.get(name) for each in members]) for name in names}

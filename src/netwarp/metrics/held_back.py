@@ -1,8 +1,8 @@
-"""What held a sender back over time, from the samples of one connection.
+"""What limited a sender over time, from the samples of one connection.
 
-The kernel's TCP counts how long its peer's window and its send buffer held it back, and how long
-it recovered from time-outs; for SCTP and QUIC each sample represents the time since the one before.
-For the rest of the time a sample tells the state of congestion control.
+The kernel's TCP counts how long its peer's window and its send buffer limited it, and how long it
+recovered from time-outs; for SCTP and QUIC each sample represents the time since the one before.
+For the rest of the time, the state of congestion control in the samples is the cause.
 """
 
 from __future__ import annotations
@@ -38,30 +38,33 @@ Held = Literal[
 
 @dataclass(frozen=True)
 class HeldBack:
-    """A connection of a sender."""
+    """A connection of a sender, from whose samples the causes are determined that limited it."""
 
     samples: ConnectionSamples
     mtu_bytes: int
     paced: bool
     nagles: bool
-    """Whether it keeps small writes back until the one before is acknowledged (RFC 896)."""
+    """Whether Nagle's algorithm is on: a small write waits until the one before is acknowledged
+    (RFC 896).
+    """
     tells_repair: bool
-    """Whether the stack reports recoveries and time-outs. Where it does not, a round-trip time for
-    each packet that it repeated is none of slow start's or avoidance's."""
+    """Whether the stack reports recoveries and time-outs. If it does not, a round-trip time for
+    each repeated packet is not attributed to slow start or avoidance."""
     writes_at_once: bool
     """Whether its application writes all that it has as soon as the send buffer has room."""
     rto_min_ns: int
-    """What TCP's timer exceeds the smoothed round-trip time by, at least."""
+    """Least time in ns by which TCP's retransmission timer exceeds the smoothed round-trip time."""
     gone_ns: int | None = None
-    """When it was found to be gone: the first moment after its last sample at which others were
-    sampled, or when the client had moved and replaced it. None if there was none."""
+    """Time in ns at which the connection was found to be closed: the first one after its last
+    sample at which others were sampled, or when the client had moved and replaced it. None if there
+    is none."""
     came_ns: int = 0
-    """When it was known not to be there yet: the last moment before its first sample at which
-    others were sampled, or the handover that it was dialled after. 0 if there was none."""
+    """Time in ns at which the connection did not exist yet: the last one before its first sample at
+    which others were sampled, or the handover after which it was opened. 0 if there is none."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
-        """Return the time that each cause held it back between two times; empty when it was not
-        there.
+        """Return for how long, in ns, each cause limited the connection between two times; empty if
+        it did not exist then.
         """
         times = self.samples.at_ns
         found: dict[Held, float] = {}
@@ -83,8 +86,11 @@ class HeldBack:
         return found
 
     def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
-        """Return the time before the first sample and after the last, with its index. It is known
-        no better than by this sample. What is gone, or has not come yet, is not held back.
+        """Return the times in ns before the first sample and after the last one, each with the
+        sample's index.
+
+        The cause in these times is that at the sample. Times at which the connection did not exist
+        are left out.
         """
         times = self.samples.at_ns
         before_ns = min(until_ns, times[0]) - max(since_ns, self.came_ns)
@@ -94,7 +100,7 @@ class HeldBack:
         return [(index, ns) for index, ns in ((0, before_ns), (-1, after_ns)) if ns > 0]
 
     def _between(self, index: int) -> dict[Held, float]:
-        """Return the time of each cause between a sample and the next."""
+        """Return the time in ns of each cause between a sample and the next."""
         seen, after = self.samples, index + 1
         lasted_ns = seen.at_ns[after] - seen.at_ns[index]
         busy_ns = min(_step(seen.busy_ns, index), lasted_ns)
@@ -120,9 +126,11 @@ class HeldBack:
         return found
 
     def _longest_repair_ns(self, index: int) -> float:
-        """Return the longest time of recoveries between a sample and the next of which the stack
-        says nothing. A recovery ends when what was sent in it is acknowledged, after a round trip
-        (RFC 9002, section 7.3.2; RFC 9260, section 7.2.4), and each takes a repeated packet.
+        """Return the longest time in ns that recoveries can have lasted between a sample and the
+        next, if the stack does not report them.
+
+        A recovery ends when what was sent in it is acknowledged, after a round trip (RFC 9002,
+        section 7.3.2; RFC 9260, section 7.2.4), and each repeats at least one packet.
         """
         seen = self.samples
         repeated = 0 if self.tells_repair else _step(seen.retrans_packets, index)
@@ -130,9 +138,10 @@ class HeldBack:
         return repeated * (rtt_ns or math.inf) if repeated else 0.0
 
     def _ends_busy(self, index: int) -> bool:
-        """Return whether the sender had data under way until its content was over. Where no kernel
-        counts its busy time, the last sample, at which all is acknowledged, says nothing of the
-        time before.
+        """Return whether the sender had unacknowledged data until its content was complete.
+
+        If no kernel counts its busy time, the last sample, at which all is acknowledged, does not
+        show what was before it.
         """
         seen = self.samples
         is_last = index == len(seen.at_ns) - 2
@@ -148,15 +157,15 @@ class HeldBack:
 
     @cached_property
     def _stood_at_end(self) -> Span | None:
-        """The time in which it stood still up to its last sample, waiting for its timer."""
+        """The time up to the last sample in which the sender sent nothing and waited for its timer;
+        None if it did not.
+        """
         if self.gone_ns is not None or not self.writes_at_once:
             return None
         return stood_at_end(self.samples, acks_packets=not self.tells_repair)
 
     def _own(self, index: int) -> Held:
-        """Return the cause by which the sender itself held the connection back at a sample, such as
-        slow start.
-        """
+        """Return the cause for which the sender limited itself at a sample, such as slow start."""
         seen = self.samples
         if seen.has_sent_all[index] and not self.writes_at_once:
             return "application"
@@ -176,12 +185,14 @@ class HeldBack:
 
 
 def _step(column: Sequence[int], index: int) -> int:
-    """Return the growth of a column to the next sample; 0 for a column that was left out."""
+    """Return by how much a column grows until the next sample; 0 for a column that was left out."""
     return column[index + 1] - column[index] if column else 0
 
 
 def held_back(run: RunRecords) -> list[HeldBack]:
-    """Return the sampled connections of a run's sender."""
+    """Return the sampled connections of a run's sender, from whose samples the causes are
+    determined.
+    """
     of_sender = sender(run.job)
     own = [
         each
@@ -207,13 +218,15 @@ def held_back(run: RunRecords) -> list[HeldBack]:
 def _life(
     seen: ConnectionSamples, of_all: Sequence[ConnectionSamples], moved_ns: Sequence[int]
 ) -> tuple[ConnectionSamples, int, int | None]:
-    """Return a connection's samples, with when it came and when it was gone. A server goes on
-    sending to a client that has moved, until its timers give up: this is nobody's transfer.
+    """Return a connection's samples, with when it began and when it ended.
+
+    A server continues to send to a client that has moved until its timers give up; that belongs to
+    no transfer.
 
     Args:
-        seen: its samples.
-        of_all: those of all connections, which are sampled at the same moments.
-        moved_ns: when the client had moved and replaced its connections, in order.
+        seen: the connection's samples.
+        of_all: the samples of all connections, which are taken at the same times.
+        moved_ns: times in ns at which the client had moved and replaced its connections, in order.
     """
     moments = sorted({at_ns for each in of_all for at_ns in each.at_ns})
     first, last = bisect_left(moments, seen.at_ns[0]), bisect_right(moments, seen.at_ns[-1])
@@ -230,7 +243,7 @@ def _life(
 
 
 def _until(seen: ConnectionSamples, until_ns: int) -> ConnectionSamples:
-    """Return the samples up to a time."""
+    """Return the samples up to a time in ns."""
     kept = bisect_right(seen.at_ns, until_ns)
     columns = {name: column[:kept] for name, column in seen if isinstance(column, tuple)}
     return seen.model_copy(update=columns)

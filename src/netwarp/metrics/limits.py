@@ -1,4 +1,4 @@
-"""Metrics of what limited the sender: the share of its connections' time for each limit."""
+"""Metrics on what limited the sender: the share of its connections' time for each limit."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -14,16 +14,18 @@ from netwarp.units import NS_PER_S, seconds
 from netwarp.wire import Calibration, DisciplineInForce, Impairments, Job, Record
 
 PREFIX = "link."
-"""Beginning of the names of these metrics, before the link's name: `link.wan.packets_down`."""
+"""Beginning of the names of these metrics, before the name of the link: `link.wan.packets_down`."""
 MOST_LINKS = 32
-"""Most links of a network that have metrics: the first that have a rate, a loss or a discipline."""
+"""Most links of a network that have metrics: the first ones that have a rate, a loss or a
+discipline.
+"""
 _WAYS = {"down": "from its second end to its first", "up": "from its first end to its second"}
 
 
 def _link_metric(
     name: str, unit: str, better: str, title: str, description: str, source: str, **texts: object
 ) -> tuple[Metric, ...]:
-    """Make a metric of a link, for each direction."""
+    """Return a metric of a link, once for each direction."""
     return tuple(
         Metric(
             f"link_{name}_{direction}",
@@ -65,17 +67,19 @@ LINK_METRICS = (
         " queue was sampled.", "queue_samples", words=SHORTER,
     ),
 )  # fmt: skip
-"""What is measured of a link. In a run's metrics each has the link's name in it."""
+"""Metrics of a link. In a run's metrics, the link's name is inserted into the name of each."""
 
 
 def of_link(metric: Metric, link: str) -> Metric:
-    """Describe a metric as that of one link."""
+    """Return a metric as that of one link, with the link's name in it."""
     name = f"{PREFIX}{link}.{metric.name.removeprefix('link_')}"
     return replace(metric, name=name, title=f"{metric.title}, {link}", head=name)
 
 
 def link_metric_named(name: str) -> Metric | None:
-    """Return the metric of a link by its name; None if it is the name of something else."""
+    """Return the metric of a link that has this name; None if the name is not one of a link's
+    metric.
+    """
     if not name.startswith(PREFIX):
         return None
     link, _, own = name.removeprefix(PREFIX).rpartition(".")
@@ -84,7 +88,7 @@ def link_metric_named(name: str) -> Metric | None:
 
 
 def measured_links(job: Job) -> list[tuple[int, str]]:
-    """List the links that have metrics, each by the index of its path and its name."""
+    """Return the links that have metrics: the index of each one's path, and its name."""
     if job.network is None:
         return []
     found = [
@@ -101,7 +105,7 @@ def _is_bottleneck(sent: Impairments) -> bool:
 
 
 def names_of_links(jobs: Iterable[Job]) -> tuple[str, ...]:
-    """List the names of the metrics that links of these jobs can have."""
+    """Return the names of the metrics that links of these jobs can have."""
     labels = dict.fromkeys(label for job in jobs for _, label in measured_links(job))
     return tuple(of_link(metric, label).name for label in labels for metric in LINK_METRICS)
 
@@ -109,15 +113,15 @@ def names_of_links(jobs: Iterable[Job]) -> tuple[str, ...]:
 def metrics_of_links(
     job: Job, records: Sequence[Record], span_ns: tuple[int, int]
 ) -> dict[str, float | None]:
-    """Compute the metrics of each link of a run.
+    """Return the metrics of each link of a run.
 
     Args:
         job: the run's job.
         records: its records.
-        span_ns: from the start of the first workload to the end of the last, in ns.
+        span_ns: from the start of the first workload to the end of the last one, in ns.
 
     Returns:
-        Values by name; None if the records do not determine them.
+        Values by name, None for those that the records do not determine.
     """
     counted = {(each.path, each.direction): each for each in of_kind(records, Calibration)}
     marked = {
@@ -139,7 +143,7 @@ def metrics_of_links(
 def _of_direction(
     job: Job, counted: Calibration | None, span_ns: tuple[int, int]
 ) -> dict[str, float | None]:
-    """Compute what the packet counts of a link's direction say."""
+    """Return the metrics that follow from the packet counts of a direction of a link."""
     if counted is None:
         return {}
     bits, lasted_ns = 8 * counted.delivered_bytes, span_ns[1] - span_ns[0]

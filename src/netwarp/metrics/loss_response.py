@@ -1,7 +1,7 @@
-"""How a sender answers to loss, as the bottleneck sees it: what the first overflow of a queue cost,
-and how far the rate falls after a single loss.
+"""How a sender responds to loss, measured at the bottleneck: what the first overflow of a queue
+cost, and how far the rate falls after a single loss.
 
-Both are read from samples of the bottleneck, not from what the sender says of its window, and so
+Both follow from samples of the bottleneck, not from the sender's reports on its window, and so
 exist for every implementation of a transport.
 """
 
@@ -16,23 +16,29 @@ from netwarp.measure.run_records import RunRecords
 from netwarp.wire import QueueSamples
 
 BEFORE_RTTS = (0.5, 1.5)
-"""Window that is sent before the sender can know of a loss, in round-trip times after it: what the
-counter behind the delay line counts was sent half a round-trip time before."""
+"""Begin and end, in round-trip times after a loss, of the window in which the bottleneck sends what
+the sender had sent before it could know of the loss: the counter behind the delay line counts what
+was sent half a round-trip time before."""
 AFTER_RTTS = (3.0, 4.0)
-"""Window that is sent after the loss is repaired: the sender learns of it after one round-trip
-time, and has reduced its window after another."""
+"""Begin and end, in round-trip times after a loss, of the window in which the bottleneck sends what
+the sender sent after it had repaired the loss: the sender learns of it after one round-trip time,
+and has reduced its window after another."""
 
 
 def _samples(run: RunRecords) -> QueueSamples | None:
-    """Return the samples of the first path in the content's direction; None without two."""
+    """Return the samples of the first path in the content's direction; None if there are fewer than
+    two.
+    """
     samples = queue_samples(run.records, run.job.direction)
     return samples if samples is not None and len(samples.at_ns) > 1 else None
 
 
 def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
-    """List the samples before which packets were dropped: the time of the sample before each, and
-    packets dropped by then. What is sent after that time may still be sent before the drop, and
-    nothing before it is sent after the drop.
+    """Return the samples before which packets were dropped: the time in ns of the sample before
+    each, and the number of packets dropped by then.
+
+    Packets that the bottleneck sent after that time may have been sent before the drop, but those
+    before it were not sent after the drop.
     """
     counted = zip(samples.at_ns, samples.dropped_packets, strict=True)
     steps = pairwise([(0, 0), *counted])
@@ -40,7 +46,7 @@ def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
 
 
 def _rtt_ns(rtts: Delays, at_ns: int) -> float:
-    """Return the round-trip time under load at a time, by the next sample."""
+    """Return the round-trip time under load at a time in ns, which is that of the next sample."""
     place = min(bisect_left(rtts.at_ns, at_ns), len(rtts.at_ns) - 1)
     return rtts.delay_ns[place]
 

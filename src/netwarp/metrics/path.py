@@ -1,6 +1,4 @@
-"""Metrics of the packets that the paths delivered and lost, over the whole run and all paths
-together.
-"""
+"""Return the loss ratio in one direction, over all measurements of a path between two hosts."""
 
 from functools import partial
 

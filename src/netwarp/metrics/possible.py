@@ -1,4 +1,4 @@
-"""Which metrics the runs of a job can have, as far as the job tells before it is run."""
+"""Which metrics the runs of a job can have, as far as the job determines that before it runs."""
 
 from collections.abc import Iterable
 
@@ -21,12 +21,12 @@ from netwarp.workloads import WORKLOADS, workload_of
 
 
 def possible_metrics(job: Job) -> tuple[str, ...]:
-    """List the names of the metrics that a run of a job can have.
+    """Return the names of the metrics that a run of a job can have.
 
     Left out are those of other workloads, those of content that the workload does not transfer (a
     player has no completion time), and those of handovers, of several workloads, or of connections
-    that the run does not have. What only the run shows, such as whether its transport counts
-    retransmissions, leaves nothing out.
+    that the run does not have. A metric is not left out because of something that only the run
+    shows, such as whether its transport counts retransmissions.
     """
     if not job.names_workloads:
         own = (each.name for each in workload_of(job).own_metrics(job))
@@ -46,7 +46,7 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
 
 
 def _possible(job: Job, metrics: Iterable[Metric]) -> list[str]:
-    """Keep the metrics of a single workload's job that its records can determine."""
+    """Return those of the metrics that the records of a job with one workload can determine."""
     workload = workload_of(job)
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
     if not job.timeline.has_handovers:

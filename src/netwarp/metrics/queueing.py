@@ -16,7 +16,7 @@ _LATENCIES = (
     "rtt_over_idle_s_p95",
     "queue_delay_s_p95",
 )
-"""Metrics that are printed together if one of them is among a study's main metrics."""
+"""Metrics that are all printed if one of them is a main metric of the study."""
 _WHOSE = (
     " Everything that is queued counts. Behind a discipline with a queue for each flow (fq,"
     " fq_codel, cake) it is therefore that of the flows that fill the queue, and another flow waits"

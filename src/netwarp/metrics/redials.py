@@ -1,4 +1,4 @@
-"""When a client that had moved gave its connections up and dialled new ones."""
+"""When a client that had moved abandoned its connections and opened new ones."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from netwarp.wire import Connection, Handover
 
 @dataclass(frozen=True)
 class Redial:
-    """The connections that replace those from before a handover."""
+    """The connections that replace those of the time before a handover."""
 
     moved_ns: int
-    """When the client was told of its new address."""
+    """Time in ns at which the client was informed of its new address."""
     dialled: tuple[Connection, ...]
-    """The connections that it then set up, of which one may replace several."""
+    """The connections that it then opened; one of them can replace several."""
 
     @property
     def ready_ns(self) -> int:
-        """When the first of them was ready."""
+        """Time in ns at which the first of the new connections was ready."""
         return min(each.connected_ns for each in self.dialled)
 
 
 def redials(run: RunRecords) -> list[Redial]:
-    """Return a run's redials, in order; none where connections go along with the client."""
+    """Return the replacements of connections after each handover of a run, in order; empty if
+    connections move with the client.
+    """
     dialled = sorted(connections(run.measured, "client"), key=lambda each: each.start_ns)
     moved_ns = sorted(each.at_ns for each in run.of_kind(Handover))
     found = []

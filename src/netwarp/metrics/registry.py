@@ -1,4 +1,4 @@
-"""The registry of all metrics by name; each is defined beside the function that computes it."""
+"""The registry of all metrics by name; each is defined next to the function that computes it."""
 
 from netwarp.measure.metric import Metric
 from netwarp.measure.printed import printed_metric
@@ -49,8 +49,9 @@ records do not determine is missing, never 0.
 
 
 def metric_named(name: str) -> Metric:
-    """Return a metric: one of `METRICS`, that of one of several workloads (`NAME.goodput_bit_s`),
-    that of a link (`link.NAME.packets_down`), or one that a study reads from what programs print.
+    """Return the metric with a name: one of `METRICS`, that of one of several workloads
+    (`NAME.goodput_bit_s`), that of a link (`link.NAME.packets_down`), or one that a study defines
+    on what programs print.
 
     Raises:
         KeyError: there is no such metric, and the name does not end in a unit.
@@ -73,4 +74,4 @@ MAIN_METRICS = tuple(
     for metric in METRICS.own.values()
     if metric.beside is not None and metric not in QUEUEING_METRICS
 )
-"""Metrics that can be the main one of a study that names none, in order of preference."""
+"""Metrics of which the first that the runs have is the main one, if a study names none."""

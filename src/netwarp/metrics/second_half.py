@@ -1,7 +1,7 @@
-"""Metrics over the second half of a run, in which what a start leaves behind no longer counts.
+"""Metrics over the second half of a run, in which effects of its start no longer count.
 
-Steady state is what models and most publications speak of. That half of the run is long enough for
-the start is for the study to say: how many losses, or round-trip times, a run has in all.
+Models and most publications are about steady state. Whether half of a run is long enough for the
+start depends on the study: on how many losses, or round-trip times, a run has in all.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ from netwarp.wire import ConnectionSamples, Goodput
 def mean_between(
     at_ns: Sequence[int], values: Sequence[float], since_ns: int, until_ns: int
 ) -> float | None:
-    """Return the mean over a span of time of a value that is sampled and linear in between.
+    """Return the mean, between two times, of a value that is sampled and linear in between.
 
-    None where fewer than two samples are in the span, or all at the same instant.
+    None if there are fewer than two samples in this time, or all are of the same instant.
     """
     inside = [
         (at, value)

@@ -1,4 +1,4 @@
-"""Metrics that are one share of several: all are computed together, once for a run."""
+"""Metrics that are one of several shares; all shares are computed together, once for a run."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -11,12 +11,12 @@ Key = TypeVar("Key")
 def share(
     run: RunRecords, shares: Callable[[RunRecords], Mapping[Key, float] | None], key: Key
 ) -> float | None:
-    """Return one share of a run; None where its records do not determine it.
+    """Return one share of a run; None if the run's records do not determine it.
 
     Args:
         run: the run.
-        shares: computes all of them; the same function for each key, by which they are kept.
-        key: the share that is read.
+        shares: computes all of the shares; the results are stored by this function.
+        key: the share that is wanted.
     """
     found = run.computed_once(shares)
     return None if found is None else found[key]

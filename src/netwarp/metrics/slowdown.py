@@ -1,9 +1,9 @@
 """How much longer a transfer takes than it would on an idle path.
 
-The measure of the literature on data centres: flow completion times "normalised to the best
-possible" one (Alizadeh et al., pFabric, SIGCOMM 2013, section 5), "slowdown" (Montazeri et al.,
-Homa, SIGCOMM 2018, section 5). Where sizes differ it tells what a mean completion time hides, for
-that is the largest flows'.
+It is the measure used in the literature on data centres: flow completion times "normalised to the
+best possible" one (Alizadeh et al., pFabric, SIGCOMM 2013, section 5), "slowdown" (Montazeri et
+al., Homa, SIGCOMM 2018, section 5). If sizes differ it shows what a mean completion time hides,
+because that depends on the largest flows.
 """
 
 from netwarp.measure.best_times import idle_way
@@ -32,7 +32,7 @@ def slowdown_index(
         content_bits: its content in bits.
 
     Returns:
-        A ratio; None where the records or the job do not determine it.
+        A ratio; None if the records or the job do not determine it.
     """
     if job.network is None or exchange.ends is None or completion_s is None:
         return None

@@ -1,9 +1,10 @@
-"""When a sender waited for a retransmission timer, from the samples of one connection.
+"""When a sender waited for a retransmission timer, determined from the samples of one connection.
 
 The kernel's TCP counts recoveries from time-outs from their first expiry on
-(`tcp_update_rto_stats`, net/ipv4/tcp_timer.c); the wait before it is taken as the shortest that
-there is. A sender of any stack waits for its timer while nothing changes for longer than a round
-trip, with data under way, and it then repeats something: so do probes as well as time-outs.
+(`tcp_update_rto_stats`, net/ipv4/tcp_timer.c); the wait before it is assumed to be the shortest
+possible one. A sender of any stack waits for its timer if nothing changes for longer than a round
+trip although data is unacknowledged, and it then repeats something, be it because of a probe or of
+a time-out.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from netwarp.wire import ConnectionSamples
 
 LINUX_RTO_MIN_NS = 200_000_000
-"""What TCP's timer exceeds the smoothed round-trip time by, at least (`TCP_RTO_MIN`)."""
+"""Least time in ns by which TCP's timer exceeds the smoothed round-trip time (`TCP_RTO_MIN`)."""
 
 TICK_NS = 10_000_000
-"""The longest tick of a kernel that runs are made with."""
+"""Longest timer tick, in ns, of the kernels that runs use."""
 
 Span = tuple[int, int]
 
@@ -24,21 +25,23 @@ Span = tuple[int, int]
 def timer_waits(
     samples: ConnectionSamples, *, acks_packets: bool, rto_min_ns: int = LINUX_RTO_MIN_NS
 ) -> list[Span]:
-    """Return the times in which the sender waited, in ns: ascending, and apart from each other.
+    """Return the intervals in which the sender waited for its timer, in ns: in order, and without
+    overlap.
 
     Args:
-        samples: of the sender's end.
+        samples: samples of the sender's end.
         acks_packets: whether each acknowledged packet counts as acknowledged bytes, as in QUIC.
-            Then what it sends without an answer, such as probes, is no change.
-        rto_min_ns: what a timer exceeds the smoothed round-trip time by, at least.
+            Then packets that are sent without an answer, such as probes, do not count as a change.
+        rto_min_ns: least time by which a timer exceeds the smoothed round-trip time.
     """
     return joined([*_counted(samples, rto_min_ns), *_standing(samples, acks_packets=acks_packets)])
 
 
 def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | None:
-    """Return the time up to the last sample in which nothing changed for longer than a round trip,
-    with data under way and nothing new to send; None if there is none. What arrives later has been
-    repeated, and no sample has seen it.
+    """Return the interval up to the last sample in which nothing changed for longer than a round
+    trip, although data was unacknowledged and there was nothing new to send; None if there is none.
+
+    What arrives later has been repeated, which no sample shows.
     """
     states, times = _states(samples, acks_packets=acks_packets), samples.at_ns
     first = next(index for index, state in enumerate(states) if set(states[index:]) == {state})
@@ -60,7 +63,7 @@ def waits_at_end(samples: ConnectionSamples) -> bool:
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return spans of time in order, those that overlap or touch as one."""
+    """Return intervals of time in order, in which those that overlap or touch are one."""
     found: list[Span] = []
     for since_ns, until_ns in sorted(spans):
         if found and since_ns <= found[-1][1]:
@@ -71,13 +74,15 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def overlap_ns(spans: Sequence[Span], since_ns: int, until_ns: int) -> int:
-    """Return how much of a stretch of time lies in spans that are apart from each other, in ns."""
+    """Return how much, in ns, of the time between two times lies in intervals that do not
+    overlap.
+    """
     return sum(max(0, min(end, until_ns) - max(start, since_ns)) for start, end in spans)
 
 
 def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
-    """Yield the recoveries that the kernel counted, with the wait before each. One that begins
-    between two samples lasts up to the second; another one ends after the first.
+    """Yield the recoveries that the kernel counted, each with the wait before it. One that begins
+    between two samples lasts until the second; any other ends after the first.
     """
     times, counted = samples.at_ns, samples.timeout_ns
     for index in range(len(counted) - 1):
@@ -92,8 +97,8 @@ def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
 
 
 def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Span]:
-    """Yield the times in which nothing changed for longer than a round trip, up to the last sample
-    before a retransmission.
+    """Yield the intervals in which nothing changed for longer than a round trip, up to the last
+    sample before a retransmission.
     """
     states = _states(samples, acks_packets=acks_packets)
     times, repeated = samples.at_ns, samples.retrans_packets
@@ -109,7 +114,7 @@ def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Spa
 
 
 def _states(samples: ConnectionSamples, *, acks_packets: bool) -> list[tuple[int, ...]]:
-    """Return what changes, at each sample, as long as the sender makes progress."""
+    """Return for each sample the values that change as long as the sender makes progress."""
     sent = () if acks_packets else (samples.unacked_bytes,)
     columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)
     return list(zip(*(column for column in columns if column), strict=True))

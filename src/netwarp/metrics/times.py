@@ -48,7 +48,7 @@ def _transfer_goodput_bit_s(run: RunRecords) -> float | None:
 
 
 def _completion_s(value: Callable[[str], float | None]) -> float | None:
-    """Return the time over which goodput is computed, in s: until all content has arrived, or the
+    """Return the time in s over which goodput is computed: until all content has arrived, or the
     page is loaded.
     """
     completion_s = value("completion_time_s")
@@ -56,7 +56,7 @@ def _completion_s(value: Callable[[str], float | None]) -> float | None:
 
 
 def _transfer_s(value: Callable[[str], float | None]) -> float | None:
-    """Return the time of the transfer alone, in s: from when all connections are ready until all
+    """Return the time in s of the transfer alone: from when all connections are ready until all
     content has arrived.
     """
     completion_s, connect_s = value("completion_time_s"), value("connect_time_s")

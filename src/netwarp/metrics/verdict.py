@@ -1,4 +1,4 @@
-"""Checks a run's records against its job."""
+"""Checks whether a run's records show what its job asks for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
-    """Return the reason why a run failed; None if everything in the job was done.
+    """Return the reason why a run failed; None if everything that its job asks for was done.
 
-    The job's workload decides what is checked.
+    The job's workload determines what is checked.
     """
     end = records[-1] if records else None
     if not isinstance(end, End):
@@ -55,8 +55,8 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
 
 
 def _corrupts(job: Job) -> bool:
-    """Return whether packets may be corrupted so that the receiver drops them by their checksum: no
-    counter includes those.
+    """Return whether packets can be corrupted so that the receiver drops them by their checksum; no
+    counter includes these.
     """
     return any(each.corrupt_ratio > 0 for path in job.paths for each in (path.down, path.up))
 

@@ -1,4 +1,6 @@
-"""The networks that `netwarp compare --shape` takes, and the options that each of them refuses."""
+"""The networks that `netwarp compare --shape` accepts, and the options that it refuses with
+each.
+"""
 
 from collections.abc import Mapping
 
@@ -9,20 +11,22 @@ SHAPES: Mapping[str, str] = {
     "dumbbell": "dumbbell:4", "incast": "incast:16", "parking-lot": "parking-lot:2",
     "chain": "chain:3",
 }  # fmt: skip
-"""An example of each shape that the option takes."""
+"""An example for each shape that the option accepts."""
 Misfit = tuple[str, str]
-"""Why an option is refused, and what to do."""
+"""Why an option is refused, and what to do about it."""
 _WITHOUT = (
     "file", "chunks", "resume", "dial", *(row.name for row in RACING if row.workload),
 )  # fmt: skip
-"""Options of contents between two hosts only."""
+"""Options that are accepted only between two hosts."""
 _SHARED = ("dumbbell", "parking-lot")
-"""Shapes whose flows share links until they stop; over the others a content is sent."""
+"""Shapes whose flows share links until they are stopped; with the others, a content of some size is
+sent.
+"""
 
 
 def misfits(shape: str | None) -> Mapping[str, Misfit]:
-    """Return the options that are refused on a network of a shape, or, if it is None, between two
-    hosts: by their names, each with the reason.
+    """Return the options that are refused with a shape or, if that is None, between two hosts: by
+    name, each with the reason.
     """
     if shape is None:
         reason = "only flows of --rtts or --shape have an end"

@@ -33,36 +33,36 @@ class Option:
     """An option of a command, and of the library's call of the same name."""
 
     name: str
-    """Name in Python; in a shell `loss_up` is `--loss-up`."""
+    """Name in Python; on the command line `loss_up` is `--loss-up`."""
     help: str
     metavar: str = ""
     """Placeholder for the value in help."""
     takes: Takes = Takes.TEXT
     panel: Panel = Panel.OPTIONS
     key: str = ""
-    """Key of a study that it sets; empty if it sets none."""
+    """Study key that the option sets; empty if it sets none."""
     type: str = ""
     """Name of the type of its levels in `netwarp.fields`, or `Whole`; empty if they are text."""
     workload: str = ""
     """Kind of the workload that the option implies; empty if it implies none."""
     is_common: bool = True
-    """Whether `--help` shows it; `--help-all` shows every option."""
+    """Whether `--help` lists it; `--help-all` lists every option."""
     default: Any = None
     least: int | None = None
-    """Smallest whole number that it takes."""
+    """Smallest whole number that it accepts."""
     most: int | None = None
     flags: tuple[str, ...] = ()
-    """Its spellings in a shell, if they do not follow from its name."""
+    """Spellings on the command line, if they do not follow from the name."""
 
     @property
     def says_something_of_the_study(self) -> bool:
-        """Whether it changes what is run or asked, and not only where and how it is run."""
+        """Whether it changes what is run or evaluated, and not only where and how it is run."""
         return bool(self.key) or self.name in ("set", "quick")
 
     @property
     def on_command_line(self) -> tuple[str, ...]:
-        """Its spellings in a shell, such as `--loss-up`; a flag that is set by default also has its
-        opposite.
+        """Spellings on the command line, such as `--loss-up`; a flag that is on by default also has
+        its opposite.
         """
         if self.flags:
             return self.flags
@@ -71,5 +71,5 @@ class Option:
 
 
 def levels_in(text: str) -> list[str]:
-    """Split the list that an option takes in a shell, such as `0%,1%`."""
+    """Return the texts in a list with commas, such as `0%,1%`."""
     return [level.strip() for level in text.split(",")]

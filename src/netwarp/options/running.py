@@ -1,4 +1,4 @@
-"""The options that determine how a study is run, and what is done with its results."""
+"""Options about how a study is run, and what is done with its results."""
 
 from dataclasses import replace
 

@@ -18,7 +18,7 @@ def _levels(
     levels: str = "",
     is_common: bool = True,
 ) -> Option:
-    """Make an option that takes a list of levels of a key."""
+    """Return an option that takes a list of levels of a key."""
     return Option(
         name=name, help=help_text, metavar="LIST", takes=Takes.LEVELS, panel=Panel.STUDY, key=key,
         workload=workload, type=levels, is_common=is_common,
@@ -163,7 +163,7 @@ RACING: tuple[Option, ...] = (
 
 
 def _options_of(row: PathProperty) -> Iterator[Option]:
-    """Yield the options of a path property: three for a property that each direction has."""
+    """Yield the options of a path property; there are three if each direction has the property."""
     helps = [row.option_help]
     if row.directions == "down":
         helps += ["… server to client, the default.", "… client to server."]

@@ -1,7 +1,7 @@
-"""Checks what is typed for an option before the models of a study are imported.
+"""Checks what the user typed for an option before the models of a study are imported.
 
-That import takes longer than all else that a mistyped quantity needs. The models refuse the same
-values with the same words.
+That import takes longer than everything else before a mistyped quantity is refused. The models
+refuse the same values with the same messages.
 """
 
 import re
@@ -24,7 +24,9 @@ _WHOLE_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{_MOST_DIGITS}}}")
 
 
 def _refuse_bad_share(text: str) -> None:
-    """Check a percentage; a loss model is read together with the study."""
+    """Refuse a percentage that is not valid; a loss model is checked later, together with the
+    study.
+    """
     if loss_model(text)[0] is None:
         parse_ratio(text)
 
@@ -42,13 +44,13 @@ READERS: Mapping[str, Callable[[str], object]] = {
 
 
 def checked_levels(row: Option, text: str, command: str, option: str | None = None) -> list[str]:
-    """Split the list of an option, and check its levels if their type has a reader here.
+    """Return the levels in a list; each is checked if `READERS` has a function for its type.
 
     Args:
         row: the option.
-        text: what is typed for it.
-        command: the command whose option it is, for refusals.
-        option: its spelling there, for refusals; None for the usual one.
+        text: what the user typed for it.
+        command: the command to which the option belongs, for messages.
+        option: spelling of the option there, for messages; None for the usual one.
 
     Raises:
         StudyError: a level is not of the option's type.
@@ -66,10 +68,10 @@ def checked_levels(row: Option, text: str, command: str, option: str | None = No
 
 
 def whole_number(text: str, least: int | None = None, most: int | None = None) -> int:
-    """Read a whole number in ASCII digits.
+    """Parse a whole number in ASCII digits.
 
     Raises:
-        ValueError: it is none, or out of bounds; the message says so.
+        ValueError: it is not one, or out of bounds; the message says which.
     """
     if not _WHOLE_NUMBER.fullmatch(text):
         reason = f"{show_value(text)} is not a whole number of at most {_MOST_DIGITS} digits"

@@ -1,4 +1,6 @@
-"""The order of runs in real time: cells in random order, and compared runs back to back."""
+"""The order of runs in real time: cells in random order, and runs that are compared one after
+another.
+"""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -10,13 +12,14 @@ from netwarp.study.contenders import contender_factor
 def interleaved(
     runs: Sequence[PlannedRun], seed: int, against: str | None = None
 ) -> list[PlannedRun]:
-    """Order runs so that a drifting path affects all cells alike, and compared runs are adjacent.
+    """Return runs in an order in which a path that changes slowly affects all cells alike, and
+    compared runs are neighbours.
 
     Replicates come one after another. Within a replicate the conditions are in random order; under
     each condition its contenders run in random order, with no other run in between.
 
     Args:
-        runs: of any cells and replicates.
+        runs: runs of any cells and replicates.
         seed: the study's seed; the same seed gives the same order.
         against: the factor whose levels are compared; None if the study names none.
     """
@@ -36,5 +39,7 @@ def interleaved(
 
 
 def _drawn(seed: int, *parts: object) -> str:
-    """Return a sort key for a random order: a hash, so that it is the same each time."""
+    """Return a key by which things are sorted in random order: a hash, so that the order is the
+    same each time.
+    """
     return sha256("\0".join(map(str, (seed, *parts))).encode()).hexdigest()

@@ -1,4 +1,5 @@
-"""Writes the jobs of a cell's runs as JSON: one text with slots, and the values of each run.
+"""Makes the jobs of a cell's runs as JSON: one text with slots for the cell, and values for each
+run.
 
 Runs of a cell differ only in name, seeds and random times, and a study may have a hundred thousand
 of them. So a job is serialised once for each cell, with slots that each run fills. Most parts of a
@@ -29,28 +30,34 @@ _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 class JobText:
-    """A cell's job as canonical JSON (`wire.job_to_json`), with slots for what differs by run."""
+    """A cell's job as canonical JSON (`wire.job_to_json`), with slots for values that differ from
+    run to run.
+    """
 
     def __init__(self, fields: Mapping[str, str]) -> None:
-        """Take the JSON of each key's value as a format for `%`: a slot is ``%(name)s``."""
+        """Store the JSON of each key's value as a format for `%`, in which a slot is
+        ``%(name)s``.
+        """
         self._fields = fields
 
     def job_json(self, run: str, values: Mapping[str, int | str]) -> str:
-        """Write the job of a run; equal to `wire.job_to_json` of it."""
+        """Return the job of a run as text, which equals `wire.job_to_json` of the job."""
         return _object(self._fields) % {**values, NAME: json.dumps(run)} + "\n"
 
     def job_sha256(self, values: Mapping[str, int | str]) -> str:
-        """Hash a run's job without its name; equal to `wire.job_sha256` of the job."""
+        """Return the hash of a run's job without its name, which equals `wire.job_sha256` of the
+        job.
+        """
         return sha256((self._measured % values).encode()).hexdigest()
 
     @cached_property
     def _measured(self) -> str:
-        """The job's text without the run's name, which is what is hashed."""
+        """The job's text without the run's name, which `job_sha256` hashes."""
         return _object({key: written for key, written in self._fields.items() if key != "run"})
 
 
 class JobWriter:
-    """Writes the jobs of a study's cells."""
+    """Makes the jobs of a study's cells as texts."""
 
     def __init__(self) -> None:
         self._written: SharedValues[str] = SharedValues()
@@ -59,12 +66,12 @@ class JobWriter:
     def text(
         self, template: Job, drawn: Collection[str] = (), places: Sequence[int] = (0,)
     ) -> JobText:
-        """Serialise a job with slots for the name, the seeds, and the random times.
+        """Return a job as text with slots for the name, the seeds, and the random times.
 
         Args:
             template: the cell's job, without the values that differ from run to run.
             drawn: names of the slots for random times, from `random_times.drawn_slots`.
-            places: index in the study of each of the job's workloads; it enters the seed.
+            places: index in the study of each of the job's workloads, on which their seeds depend.
         """
         timeline, random = template.timeline, EVENTS in drawn
         sampling = template.sampling
@@ -90,7 +97,7 @@ class JobWriter:
         return _object(self._fields(one, own))
 
     def _path(self, index: int, path: wire.Path) -> str:
-        """Serialise a path, with a slot for the seed of each direction."""
+        """Return a path as JSON, with a slot for the seed of each direction."""
         own: dict[str, str] = {
             direction: _object(
                 self._fields(getattr(path, direction), {"seed": f"%(path{index}{direction})s"})
@@ -100,7 +107,7 @@ class JobWriter:
         return _object(self._fields(path, own))
 
     def _fields(self, table: Wire, own: Mapping[str, str]) -> dict[str, str]:
-        """Serialise the values of a table by key; `own` has the text of some keys already."""
+        """Return the values of a table as JSON, by key; `own` already has the text of some keys."""
         values, find = vars(table), self._written.get
         return {
             key: own[key]
@@ -115,8 +122,8 @@ class JobWriter:
 
 @cache
 def _keys(table: type[Wire]) -> list[tuple[str, object]]:
-    """Return a table's keys, each with the value at which it is left out; one of no type if
-    none.
+    """Return a table's keys, each with the default value at which it is left out, or an object that
+    equals no value if it has none.
     """
     fields = sorted(table.model_fields.items())
     return [(key, object() if each.is_required() else each.default) for key, each in fields]
@@ -128,7 +135,7 @@ def _object(fields: Mapping[str, str]) -> str:
 
 
 def _timeline(timeline: wire.Timeline, random: bool) -> str:
-    """Serialise a timeline, with slots for what is random in it."""
+    """Return a timeline as JSON, with slots for what is random in it."""
     table = timeline.to_json()
     if random:
         table["events"] = _slot(EVENTS)
@@ -138,7 +145,9 @@ def _timeline(timeline: wire.Timeline, random: bool) -> str:
 
 
 def _with_content(part: Wire | tuple[()] | str | float | None, place: int = 0) -> str:
-    """Serialise a part of a job, with a slot for the content seed of the workload at `place`."""
+    """Return a part of a job as JSON, with a slot for the content seed of the workload with index
+    `place`.
+    """
     if not isinstance(part, Wire):
         return _with_slots(part)
     table = part.to_json()
@@ -160,5 +169,5 @@ def _slot(name: str) -> str:
 
 
 def _with_slots(value: object) -> str:
-    """Serialise as a format for `%`, with the slots that `_slot` marked."""
+    """Return a value as JSON that is a format for `%`, with the slots that `_slot` marked."""
     return _SLOT.sub(r"%(\1)s", _canonical(value).replace("%", "%%"))

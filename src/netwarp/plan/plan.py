@@ -1,7 +1,7 @@
 """Expands a study into its runs, in the order in which they are carried out.
 
-Runs are ordered by replicate first: drift on the host while a study runs affects all cells alike,
-and a study that is cut short has complete replicates.
+Runs are ordered by replicate first. So slow changes on the host while a study runs affect all cells
+alike, and a study that is ended early has complete replicates.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,14 +34,16 @@ class PlannedRun:
     replicate: int
     """Number of the replicate, from 0."""
     text: JobText = field(repr=False)
-    """The job of the cell's runs as JSON, with slots for what differs by run."""
+    """The job of the cell's runs as JSON, with slots for values that differ from run to run."""
     seeds: Mapping[str, int] = field(repr=False)
-    """Seeds by slot; all runs of the replicate share them."""
+    """Seeds by the name of their slot; they are the same in all runs of the replicate."""
     times: Mapping[str, int | str] = field(repr=False, default_factory=dict)
-    """Random times by slot, in ns of the run's clock; empty if the cell has none."""
+    """Random times by the name of their slot, in ns of the run's clock; empty if the cell has
+    none.
+    """
 
     random: tuple[str, ...] = ()
-    """What is random in the cell's runs, such as `loss`; empty if all replicates are equal."""
+    """What is random in the cell's runs, such as `loss`; empty if all replicates are the same."""
 
     @cached_property
     def run(self) -> str:
@@ -50,7 +52,9 @@ class PlannedRun:
 
     @property
     def job(self) -> Job:
-        """The run's job, made on each access: a hundred thousand jobs would take a gigabyte."""
+        """The run's job, which is made at each access: a hundred thousand jobs would take a
+        gigabyte.
+        """
         return job_from_json(self.job_json, self.run)
 
     @property
@@ -77,7 +81,7 @@ class PlannedRun:
 
 
 def file_size(path: str) -> int:
-    """Look up the size of a workload's file in bytes.
+    """Return the size of a workload's file in bytes.
 
     Raises:
         UnreadableFileError: it cannot be read.
@@ -89,12 +93,12 @@ def file_size(path: str) -> int:
 def plan_study(
     study: Study, *, filters: Sequence[str] = (), size_of: FileSize = file_size
 ) -> list[PlannedRun]:
-    """Plan all runs of a study, in the order to run them.
+    """Return all runs of a study, in the order in which they are carried out.
 
     Args:
         study: the study, which has been validated.
         filters: ``FACTOR=LEVEL`` each, see :func:`filter_cells`.
-        size_of: looks up the size of a workload's file.
+        size_of: returns the size of a workload's file in bytes.
 
     Raises:
         StudyError: a filter selects nothing, or a file cannot be read.
@@ -121,8 +125,8 @@ def plan_study(
 
 
 def randomness_of(cell: Cell) -> tuple[str, ...]:
-    """Return what is random in a cell's runs, by name; empty if replicates in virtual time are
-    equal.
+    """Return what is random in a cell's runs, by name; empty if replicates in virtual time are the
+    same.
     """
     drawn = drawn_slots(cell)
     starts = any(slot.startswith(START) for slot in drawn)
@@ -130,10 +134,10 @@ def randomness_of(cell: Cell) -> tuple[str, ...]:
 
 
 def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
-    """Select cells by ``FACTOR=LEVEL`` or ``FACTOR=LEVEL,LEVEL``.
+    """Return the cells that ``FACTOR=LEVEL`` or ``FACTOR=LEVEL,LEVEL`` select.
 
-    A cell is kept if, for every factor named, its level is among those listed. Cells keep their
-    indices.
+    A cell is selected if it has one of the listed levels of every factor that is named. Cells keep
+    their indices.
 
     Raises:
         StudyError: a filter is not FACTOR=LEVEL, or there is no such factor or level.
@@ -153,12 +157,12 @@ def filter_cells(study: Study, filters: Iterable[str]) -> list[Cell]:
 
 
 def _places(cell: Cell) -> list[int]:
-    """Return the index of each of a cell's workloads in the study."""
+    """Return the index in the study of each of a cell's workloads."""
     return [each.index for each in cell.workloads] or [0]
 
 
 def _with_file_sizes(cell: Cell, size_of: FileSize) -> Job:
-    """Return the cell's job with the sizes of any files it sends, in bytes."""
+    """Return the cell's job with the sizes of files that it sends, in bytes."""
     job = cell.template
     sized = tuple(_sized(each, size_of) for each in job.workloads)
     unchanged = all(one is other for one, other in zip(sized, job.workloads, strict=True))

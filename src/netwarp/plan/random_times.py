@@ -1,7 +1,7 @@
 """The random times of a replicate: when its clients start, and when outages and handovers occur.
 
-Like seeds they are derived by hashing from their purpose and the replicate, so that all cells and
-transports of a replicate have the same times.
+Like seeds, they are hashes of their purpose and the replicate, so that all cells and transports of
+a replicate have the same times.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def drawn_slots(cell: Cell) -> tuple[str, ...]:
 
 
 def drawn_times(cell: Cell, study_seed: int, replicate: int) -> dict[str, int | str]:
-    """Draw the random times of a replicate of a cell, by slot."""
+    """Return the random times of a replicate of a cell, by the name of their slot."""
     sections = cell.sections
 
     def lateness(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:

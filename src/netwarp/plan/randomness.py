@@ -1,7 +1,7 @@
-"""Determines what is random in a run, by its plan, so that replicates of it are samples.
+"""Determines from its plan what is random in a run, and so whether replicates of it are samples.
 
-Replicates have seeds of their own in any case. If nothing is drawn from them, all replicates in
-virtual time are equal, and one of them represents all.
+Each replicate has its own seeds in any case. If nothing is drawn from them, all replicates in
+virtual time are equal, and one represents all.
 """
 
 from netwarp.transports import TRANSPORTS, is_simulated
@@ -54,11 +54,11 @@ BBR_DRAWS = "BBR's cycle"
 
 def own_draws(job: Job) -> tuple[str, ...]:
     """Return what stacks of a job draw by themselves from the guest's random numbers, which follow
-    from the run's seed; empty if nothing of it can alter a result.
+    from the run's seed; empty if nothing of it can change a result.
 
     Kernel TCP, SCTP and MPTCP, and TLS over TCP, draw ports, sequence numbers, tags and keys, none
     of which changes a size or a time. Two replicates of QUIC are often equal to a millionth while
-    one in ten differs by a hundredth, so that equal ones tell nothing of the next.
+    one in ten differs by a hundredth, so that equal ones say nothing about the next.
 
     QUIC (quinn-proto 0.11.19) adds a transport parameter of 0 to 15 bytes (RFC 9000, section 18.1),
     so that handshakes differ in size, and skips packet numbers (section 21.4), which has the peer

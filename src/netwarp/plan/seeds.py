@@ -1,9 +1,9 @@
-"""Derives all seeds of a study by hashing.
+"""Derives all seeds of a study, by hashing.
 
-netem's generator has no warm-up: neighbouring small seeds give correlated first draws. Each seed is
-therefore a hash of the study's seed, the replicate and the seed's purpose. It depends neither on
-the cell nor on the transport: in one replicate all cells draw the same numbers, so that differences
-between them are paired samples.
+netem's random generator has no warm-up, so small seeds that differ by one give correlated first
+numbers. Each seed is therefore a hash of the study's seed, the replicate and the seed's purpose. It
+depends neither on the cell nor on the transport: in one replicate all cells draw the same numbers,
+so that differences between them are paired samples.
 """
 
 from enum import IntEnum
@@ -12,7 +12,7 @@ from netwarp.wire import Direction
 
 _MASK = 2**64 - 1
 LARGEST_STUDY_SEED = 2**63 - 1
-"""The largest seed that a study may have (TOML has no larger whole number)."""
+"""Largest seed that a study may have (TOML has no larger whole number)."""
 
 
 class Purpose(IntEnum):
@@ -29,29 +29,29 @@ class Purpose(IntEnum):
 
 
 def run_seed(study_seed: int, replicate: int) -> int:
-    """Derive the seed of the endpoint's own random numbers."""
+    """Return the seed of the endpoint's own random numbers."""
     return derive(study_seed, replicate, Purpose.RUN)
 
 
 def content_seed(study_seed: int, replicate: int, workload: int = 0) -> int:
-    """Derive the seed of a workload's content; `workload` is its index in the study."""
+    """Return the seed of a workload's content; `workload` is its index in the study."""
     return derive(study_seed, replicate, Purpose.CONTENT, *((workload,) if workload else ()))
 
 
 def path_seed(study_seed: int, replicate: int, path: int, direction: Direction) -> int:
-    """Derive netem's seed for one direction of one path."""
+    """Return netem's seed for one direction of one path."""
     purpose = Purpose.PATH_DOWN if direction == "down" else Purpose.PATH_UP
     return derive(study_seed, replicate, purpose, path)
 
 
 def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
-    """Derive the seed of the delays that `[path.redraw]` draws on one path."""
+    """Return the seed of the delays that `[path.redraw]` draws on one path."""
     return derive(study_seed, replicate, Purpose.REDRAW, path)
 
 
 def numbered(slot: str, workload: int) -> str:
-    """Return the name of the slot of the workload at an index; the first workload's slot has no
-    number.
+    """Return the name of a slot for the workload with this index; that for the first workload has
+    no number.
     """
     return f"{slot}{workload}" if workload else slot
 
@@ -59,12 +59,12 @@ def numbered(slot: str, workload: int) -> str:
 def replicate_seeds(
     study_seed: int, replicate: int, paths: int, workloads: int = 1
 ) -> dict[str, int]:
-    """Return all seeds of a replicate, by the names of their slots in a job's text.
+    """Return all seeds of a replicate, by the name of their slot in a job's text.
 
     Args:
         study_seed: the study's seed.
         replicate: the number of the replicate, from 0.
-        paths: the largest number of paths in any cell.
+        paths: largest number of paths in any cell.
         workloads: the number of workloads in the study.
     """
     seeds = {"run": run_seed(study_seed, replicate)}
@@ -78,11 +78,13 @@ def replicate_seeds(
 
 
 def earliest_replicate(study_seed: int, replicate: int) -> tuple[int, int]:
-    """Return the seed of another study of which an early replicate has all seeds of this one, and
-    the number of that replicate: nearly always 0, 1 or 2, so that a single run is soon repeated.
+    """Return the seed of another study in which an early replicate has all seeds of this one, and
+    the number of that replicate: nearly always 0, 1 or 2, so that a single run can soon be
+    repeated.
 
     `derive` hashes the study's seed first and the replicate second, and SplitMix64 is a bijection:
-    for each number of a replicate there is one seed. It is the first that a study may have.
+    for each replicate number there is exactly one seed. The result is the first of these that a
+    study may have.
     """
     state = splitmix64(splitmix64(study_seed & _MASK)) ^ splitmix64(replicate)
     for earlier in range(replicate):
@@ -93,7 +95,7 @@ def earliest_replicate(study_seed: int, replicate: int) -> tuple[int, int]:
 
 
 def evenly_below(bound: int, *parts: int) -> int:
-    """Draw a whole number, uniform over 0 to `bound - 1`, by hashing numbers.
+    """Return a whole number that is uniform over 0 to `bound - 1`, by hashing numbers.
 
     It is taken from the high bits of a 64-bit hash: no number is likelier than another by more than
     one part in 2⁶⁴ ÷ bound.
@@ -102,7 +104,7 @@ def evenly_below(bound: int, *parts: int) -> int:
 
 
 def derive(*parts: int) -> int:
-    """Hash numbers, in their order, into one 64-bit number."""
+    """Return the hash of numbers, in their order, as one 64-bit number."""
     state = 0
     for part in parts:
         state = splitmix64(state ^ splitmix64(part & _MASK))
@@ -118,7 +120,7 @@ def splitmix64(state: int) -> int:
 
 
 def _splitmix64_inverse(output: int) -> int:
-    """Return the state of which `splitmix64` makes this output."""
+    """Return the state for which `splitmix64` returns this output."""
     z = _xorshift_inverse(output, 31)
     z = _xorshift_inverse(z * pow(0x94D049BB133111EB, -1, 2**64) & _MASK, 27)
     z = _xorshift_inverse(z * pow(0xBF58476D1CE4E5B9, -1, 2**64) & _MASK, 30)

@@ -1,4 +1,5 @@
-"""Equal treatment: the settings of each transport of a study, and which of them deviate.
+"""Equal treatment: the settings of each transport of a study, and which of them are different from
+the others'.
 
 Unequal initial windows, buffers and congestion controls explain many published differences between
 transports (Wolsing et al., "A performance perspective on web optimized protocol stacks", ANRW
@@ -27,9 +28,9 @@ from netwarp.workloads import workload_of
 NOT_ITS_OWN = "–"
 """The text for a setting that a transport does not have."""
 THE_HOSTS = "the programs' or the hosts' own"
-"""The text for a setting that programs choose, or take from their hosts."""
+"""The text for a setting that programs choose themselves or take from their hosts."""
 THE_PROGRAMS = "the programs' own"
-"""The text for a setting that programs alone choose."""
+"""The text for a setting that only programs choose."""
 PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
@@ -38,22 +39,23 @@ class TreatmentRow(TypedDict):
 
     setting: str
     transport: str
-    """Label of the transport's level; of several workloads, after the workload's name."""
+    """Label of the transport's level; if there are several workloads, after the workload's name."""
     value: str
     """The setting's values in the study's cells, separated by commas."""
     deviates: bool
     """Whether the value differs from that of most transports of the study."""
     reason: str | None
-    """Reason why the value deviates; None if it does not."""
+    """Reason why the value is different; None if it is not."""
 
 
 def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentRow]:
-    """List the value of each setting for each transport, and give a reason for each deviation.
+    """Return the value of each setting for each transport, with a reason for each that is
+    different.
 
     Args:
         study: a validated study.
-        sets_hosts: whether runs configure the hosts' kernel; if not, TCP of programs other than
-            netwarp's is as the hosts configure it.
+        sets_hosts: whether runs configure the hosts' kernel; if not, programs other than netwarp's
+            have the hosts' TCP settings.
     """
     by_transport: dict[str, list[_Treated]] = {}
     for cell in study.cells:
@@ -87,7 +89,9 @@ def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentR
 def _value(
     setting: str, value_of: Callable[[_Treated], str], treated: _Treated, sets_hosts: bool
 ) -> str:
-    """Return a setting's value as text; a stack or program that decides it itself is said to."""
+    """Return a setting's value as text; if a stack or program decides it itself, the text says
+    so.
+    """
     if setting in _OF_PROGRAMS and workload_of(treated.job).has_sockets_of_programs:
         return THE_PROGRAMS
     if setting in _OF_HOSTS and not (sets_hosts or workload_of(treated.job).dials(treated.job)):
@@ -100,7 +104,9 @@ def _value(
 
 @dataclass(frozen=True)
 class _Treated:
-    """A transport in a cell, with the sections and the job of its workload."""
+    """A transport in a cell, with the sections and the job of its workload, whose settings are
+    listed.
+    """
 
     sections: CellSections
     job: Job
@@ -111,7 +117,7 @@ class _Treated:
 
 
 def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
-    """Yield the label and sections of each transport of a cell, one for each workload of the
+    """Yield each transport of a cell with its label and sections, once for each workload of the
     study.
     """
     if not cell.workloads:
@@ -126,7 +132,7 @@ def _treated(cell: Cell) -> Iterator[tuple[str, _Treated]]:
 
 
 def _congestion(treated: _Treated) -> str:
-    """Return the congestion control in words, with the client's if that is another one."""
+    """Return the congestion control as text, with the client's if that is different."""
     transport = treated.transport
     if not transport.traits.repeats_what_is_lost:
         return NOT_ITS_OWN
@@ -164,7 +170,9 @@ def _mss(treated: _Treated) -> str:
 
 
 def _own(option: OwnOption) -> Callable[[_Treated], str]:
-    """Return a function to the value of an option that not every transport has, in words."""
+    """Return a function that returns as text the value of an option which not every transport
+    has.
+    """
 
     def value_of(treated: _Treated) -> str:
         if treated.transport.traits.options != option.group:
@@ -187,7 +195,7 @@ def _reconnection(treated: _Treated) -> str:
 
 
 def _reliability(treated: _Treated) -> str:
-    """Return in words whether lost messages are sent again, and whether they stay in order."""
+    """Return as text whether lost messages are sent again, and whether messages stay in order."""
     transport = treated.transport
     sctp = transport.resolved_sctp
     if transport.resolved_quic.datagrams or not transport.traits.repeats_what_is_lost:
@@ -219,7 +227,7 @@ _SETTINGS: dict[str, Callable[[_Treated], str]] = {
     "encryption": lambda treated: "TLS 1.3" if treated.transport.traits.is_encrypted else "none",
 }
 _BEHAVIOUR = ("HyStart", "ACK frequency", "UDP payload", "GSO")
-"""Properties of an implementation that no option sets (`TransportTraits.behaviour`)."""
+"""Properties of an implementation that no option changes (`TransportTraits.behaviour`)."""
 _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "ECN": lambda treated: "offered" if treated.transport.ecn else "not offered",
     "model": lambda treated: treated.transport.model,
@@ -240,13 +248,13 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
 _TOLD = frozenset(
     {"congestion control", "initial window", "buffers", "pacing", "MSS", "nodelay", *_BEHAVIOUR}
 )
-"""Settings that are unknown for programs which choose them themselves."""
+"""Settings whose values are unknown if programs choose them themselves."""
 
 _OF_PROGRAMS = frozenset({"nodelay", "encryption"})
-"""Settings that a program chooses for each of its sockets, and that no host has."""
+"""Settings that a program chooses for each of its sockets, and that hosts do not have."""
 
 _OF_HOSTS = frozenset({"buffers", "nodelay"})
-"""Settings that programs choose or take from their hosts, and that are not read back."""
+"""Settings that programs choose or take from their hosts, and whose values netwarp cannot read."""
 
 _BY_DESIGN: Mapping[str, str] = {
     "pacing": "follows from the transport and its congestion control",

@@ -1,4 +1,6 @@
-"""Drops from a study what a backend cannot do: its path between real hosts, or ns-3. Pure."""
+"""Removes from a study what a backend cannot do: path properties between real hosts, or cells in
+ns-3. Pure.
+"""
 
 from collections.abc import Sequence
 
@@ -10,14 +12,15 @@ from netwarp.study.cells.left_out import remaining
 from netwarp.transports import is_simulated
 
 OF_HOSTS = "mtu"
-"""The only property of a path that is applied at the hosts as well."""
+"""The only key of `[path]` that sets a property of the hosts, too."""
 _LEFT_OUT = frozenset(key for row in PATH_PROPERTIES if row.key != OF_HOSTS for key in row.keys)
 QUESTIONS = ("figure", "claim", "expect", "control", "quick", "capture")
-"""Tables that do not affect a run's measurements, and may refer to the keys left out."""
+"""Tables that do not change a run's measurements, and may name the keys that are left out."""
 
 
 def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
-    """Drop a study's path properties and its questions, so that it runs between two hosts.
+    """Return a study without its path properties, and without tables that name them, for runs
+    between two hosts.
 
     Events that change the path over time stay: the backend refuses them.
 
@@ -26,7 +29,8 @@ def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
         filters: ``FACTOR=LEVEL`` each; they select the cells that are wanted.
 
     Raises:
-        StudyError: the wanted cells have different paths, and between two hosts there is one.
+        StudyError: the wanted cells have different paths, although there is only one between two
+            hosts.
     """
     wanted = [cell.levels for cell in filter_cells(study, filters)]
     tables = {key: value for key, value in study.raw.items() if key not in QUESTIONS}
@@ -51,7 +55,7 @@ def without_path(study: Study, filters: Sequence[str] = ()) -> Study:
 
 
 def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
-    """Whether any of the wanted cells of a study is carried out in ns-3.
+    """Return whether one of the wanted cells of a study is carried out in ns-3.
 
     Args:
         study: the study, which has been validated.
@@ -64,8 +68,8 @@ def needs_ns3(study: Study, filters: Sequence[str] = ()) -> bool:
 
 
 def kernel_filters(study: Study) -> list[str] | None:
-    """Return filters that select the cells which need no ns-3. None if there are no such cells, or
-    if no factor's levels separate them from the others.
+    """Return filters that select the cells which do not need ns-3. None if there are no such cells,
+    or if no factor's levels separate them from the others.
     """
     wanted = {cell.index for cell in study.cells if not is_simulated(cell.sections.transport.model)}
     if not wanted:

@@ -1,4 +1,4 @@
-"""The tests that are built of a kernel's source: lists them, and chooses among them by name."""
+"""The kernel's own tests that have been built: lists them, and selects from them by name."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from netwarp.suggestions import nearest
 
 SELFTESTS = Path("tools", "testing", "selftests")
 ROOT = "net"
-"""Folder of all tests, below `SELFTESTS`; names of tests are relative to it."""
+"""Folder of all tests, below `SELFTESTS`; the tests' names are relative to it."""
 
 
 PACKETDRILL_STANDS = (
@@ -24,26 +24,28 @@ PACKETDRILL_STANDS = (
 PACKETDRILLS = ".pkt"
 """Ending of packetdrill's scripts."""
 _SCRIPTS = (".sh", ".py", PACKETDRILLS)
-"""Endings of tests that are text themselves, and left out of their names."""
+"""Endings of test files that are scripts; the tests' names leave them out."""
 _SCRIPT = re.compile(r"[\w-]+\.sh\b")
 
 
 @dataclass(frozen=True)
 class SelfTest:
-    """One test of the kernel's."""
+    """One of the kernel's own tests."""
 
     name: str
-    """Its path below `net` without its ending, such as `mptcp/simult_flows`."""
+    """Path of the test below `net`, without its ending, such as `mptcp/simult_flows`."""
     file: str
-    """Its path below `net`."""
+    """Path of the test's file below `net`."""
     lacks: str | None
-    """What it needs that kernel or machine lack; None if there is nothing."""
+    """What the test needs and kernel or machine lack; None if they lack nothing."""
     silently_absent: tuple[str, ...] = ()
-    """Programs that it calls and that are not installed, which its output does not tell."""
+    """Programs that the test calls and that are not installed, without a message about that in its
+    output.
+    """
 
 
 def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
-    """List the tests of a directory that `guest/selftests.sh` made, by name.
+    """Return the tests in a directory that `guest/selftests.sh` made, sorted by name.
 
     Raises:
         BackendError: the kernel's configuration cannot be read.
@@ -75,8 +77,8 @@ def _lacks(test: Path, kernel: GuestKernel) -> str | None:
 
 
 def _with_scripts(test: Path) -> list[Path]:
-    """Return a test, and the scripts beside it that it calls, except for libraries of functions,
-    which have more than one test needs.
+    """Return a test's file and the scripts beside it that it calls, except for libraries of
+    functions, which have more than one test needs.
     """
     named = dict.fromkeys(_SCRIPT.findall(_text(test)))
     called = (test.parent / name for name in named if "lib" not in name and name != test.name)
@@ -92,13 +94,13 @@ def _text(file: Path) -> str:
 
 
 def chosen(tests: Sequence[SelfTest], names: Iterable[str]) -> list[SelfTest]:
-    """Return the tests of these names, in the order of the list; all of them without a name.
+    """Return the tests with these names, in the order of the list; all of them if no name is given.
 
-    A name may be written with its folder `net/` and its ending, may be a folder, and may have the
-    wildcards of a shell.
+    A name may include the folder `net/` and its ending, may be that of a folder, and may contain
+    wildcards as in a shell.
 
     Raises:
-        InputError: nothing has one of the names.
+        InputError: no test has one of the names.
     """
     wanted = [_plain(name) for name in names]
     for name in wanted:

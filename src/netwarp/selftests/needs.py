@@ -1,8 +1,8 @@
 """Determines what a test needs that the guest's kernel or this machine lacks.
 
 A test does not say which options of the kernel it needs; the file `config` beside it lists those of
-all tests of its folder. An option counts as needed by a test whose text has the option's word, such
-as `vxlan` for `CONFIG_VXLAN`.
+all tests of its folder. A test counts as needing an option if its text contains the option's word,
+such as `vxlan` for `CONFIG_VXLAN`.
 """
 
 import re
@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 _FAMILIES = ("NET_", "IPV6_", "INET_", "IP_")
 """Beginnings of options' names that are not part of the option's word."""
 _OF_TC = ("NET_SCH_", "NET_ACT_", "NET_CLS_")
-"""Beginnings of the names of options whose word stands in a command of tc(8)."""
+"""Beginnings of the names of options whose word appears in commands of tc(8)."""
 _WITHOUT_WORD = ("NF_", "NFT_", "NETFILTER_NETLINK", "DEBUG_", "PROC_")
-"""Beginnings of the names of options that the text of a test says nothing about."""
+"""Beginnings of the names of options that the text of a test does not mention."""
 _OF_TABLES: Mapping[str, str] = {
     "IP6_NF_": "ip6tables",
     "IP_NF_": "iptables",
@@ -50,16 +50,20 @@ _WORDS: Mapping[str, str] = {
     "XFRM_INTERFACE": "type xfrm",
     "XFRM_USER": "xfrm",
 }
-"""Words of options that do not follow from their names (here without `CONFIG_`), as patterns."""
+"""Words of options that do not follow from the options' names (here without `CONFIG_`), as
+patterns.
+"""
 _BUILT = re.compile(r"\./([A-Za-z][\w-]*)(?![\w./-])")
-"""A program beside a test, as a script calls it."""
+"""Pattern of a call of a program that is built beside the test."""
 _FIRST_NAMESPACE = re.compile(r"\binit[ _]net(?:ns|_ns)?\b")
 _CALLED = re.compile(r"\b(?:netns exec|timeout) +\S+ +(?=([a-z][\w.+-]*))")
-"""A program that a script calls in a network namespace, or for a limited time."""
+"""Pattern of a call of a program in a network namespace, or with a time limit."""
 _SAYS_NOTHING = re.compile(r"(?:2|&)>+ *(?:/dev/null|&-)")
-"""Discards the messages of a command, among them that there is no such program."""
+"""Pattern of a redirection that discards the messages of a command, such as the one that there is
+no such program.
+"""
 _LOOKED_FOR = re.compile(r"\b(?:command -v|which|type)\b|--?(?:version|help)\b")
-"""A test that looks for a program itself."""
+"""Pattern in lines with which a test checks by itself whether a program is there."""
 LEAST_LETTERS = 3
 
 
@@ -69,13 +73,15 @@ def lacking(
     options: Collection[str],
     has_built: Callable[[str], bool],
 ) -> str | None:
-    """Return what a test uses that is not there, with its name, or None.
+    """Return what a test uses and the kernel or the machine lacks, as text; None if they lack
+    nothing.
 
     Args:
         text: the test's script, or the source of its program.
         config: the lines of the file `config` of its folder.
         options: the options that the kernel has, such as `CONFIG_VETH`.
-        has_built: whether a program beside the test, by its name, was built or is not built at all.
+        has_built: whether a program beside the test has been built, or need not be built; called
+            with its name.
     """
     code = "\n".join(_without_comments(text))
     if _FIRST_NAMESPACE.search(code):
@@ -91,12 +97,12 @@ def lacking(
 
 
 def silently_absent(text: str, is_installed: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the programs that a script calls, that are not installed, and of which it discards the
-    message that says so.
+    """Return the programs that a script calls and that are not installed, if the script discards
+    the messages about that.
 
     Args:
         text: the script.
-        is_installed: whether there is a program of a name.
+        is_installed: whether a program is installed; called with its name.
     """
     lines = (each for each in _without_comments(text) if _SAYS_NOTHING.search(each))
     called = (
@@ -106,7 +112,7 @@ def silently_absent(text: str, is_installed: Callable[[str], bool]) -> tuple[str
 
 
 def word_of(option: str) -> str:
-    """Return the regular expression of the word for an option; empty if it has none."""
+    """Return the pattern of the word for an option; empty if it has no word."""
     name = option.removeprefix("CONFIG_")
     if name in _WORDS:
         return _WORDS[name]

@@ -1,4 +1,4 @@
-"""Reads how tests ended: pass, fail or skip, with the reason."""
+"""Determines how tests ended: pass, fail or skip, with the reason."""
 
 import re
 from collections import Counter
@@ -17,9 +17,9 @@ from netwarp.selftests.study import FACTOR, STATUS
 SKIPPED = 4
 """Exit status of a test that could not be carried out (kselftest.h, KSFT_SKIP)."""
 TIMED_OUT = 124
-"""Exit status of timeout(1) when it has ended its program."""
+"""Exit status of timeout(1) after it has ended its program."""
 NO_MORE_THAN_BYTES = 64 << 20
-"""Bytes that are kept of a test's output."""
+"""Most bytes that are kept of a test's output."""
 _FAILED = re.compile(r"\b(?:not ok|fail(?:ed|ure)?|error)\b", re.IGNORECASE)
 _SKIP = re.compile(r"\bskip(?:ped|ping)?\b", re.IGNORECASE)
 _MISSING = re.compile(
@@ -28,14 +28,16 @@ _MISSING = re.compile(
     r"|(?:exec of|failed to run command) [\"'‘](?P<other>[\w.+-]+)[\"'’](?: failed)?: No such file",
     re.MULTILINE,
 )
-"""A message of a program that is not installed: a shell's, Python's, ip(8)'s or timeout(1)'s."""
+"""Pattern of messages that a program is not installed, from a shell, Python, ip(8) or
+timeout(1).
+"""
 _NO_DEVICE = re.compile(
     r"^.*(?:Unknown device type|Protocol not supported|Rule family not supported"
     r"|Function not implemented|Failed to load TC action module|TC classifier not found"
     r"|Specified qdisc kind is unknown|not enabled in (?:this )?kernel).*$",
     re.MULTILINE,
 )
-"""Messages of ip(8), tc(8) and others that mean that some option of the kernel is missing."""
+"""Pattern of messages of ip(8), tc(8) and others which mean that the kernel lacks some option."""
 _NONE_FAILED = re.compile(r"\bfail(?:ed)?: *0\b|\b0 (?:tests? )?fail", re.IGNORECASE)
 
 
@@ -46,7 +48,9 @@ class Verdict(StrEnum):
     FAIL = "fail"
     SKIP = "skip"
     STOPPED = "stopped"
-    """It could not be carried out, so it says nothing about the kernel."""
+    """It was ended before its end, or could not be carried out, so it says nothing about the
+    kernel.
+    """
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,13 @@ class Ended:
     seed: int
     verdict: Verdict
     why: str
-    """The reason; empty if it passed."""
+    """Reason for the verdict; empty if the test passed."""
     took_s: float | None
-    """Time that it took on the run's clock, in s."""
+    """Time in s of the run's clock that the test took; None if unknown."""
     again: str = ""
-    """Options of `netwarp selftest` of which the last run has the same random numbers."""
+    """Options of `netwarp selftest` with which the last run has the same random numbers."""
     output_sha256: str = ""
-    """Hash of what it printed."""
+    """Hash of what the test printed."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """The worst of its runs; of a test that was not run, skip."""
+        """The worst verdict of its runs; skip for a test that was not run."""
         for verdict in (Verdict.FAIL, Verdict.STOPPED, Verdict.PASS):
             if self.counts[verdict]:
                 return verdict
@@ -89,17 +93,19 @@ class Row:
 
     @property
     def flips(self) -> bool:
-        """Whether its runs, which differ in their seeds at most, ended in different ways."""
+        """Whether its runs, which differ at most in their seeds, ended in different ways (the test
+        flips).
+        """
         return len(self.counts) > 1
 
     @property
     def has_one_seed(self) -> bool:
-        """Whether it ran several times with the same seed."""
+        """Whether the test ran several times with the same seed."""
         return len(self.runs) > 1 and len({run.seed for run in self.runs}) == 1
 
     @property
     def why(self) -> str:
-        """The reason for the verdict: that of the first run which ended like it."""
+        """Reason for the verdict: that of the first run with this verdict."""
         if self.test.lacks is not None:
             return self.test.lacks
         if not self.runs:
@@ -120,12 +126,12 @@ class Row:
 
 
 def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[Row]:
-    """Read how each test ended.
+    """Return how each test ended.
 
     Args:
-        tests: the tests that were chosen, also those that lack something.
-        data: the runs of those that do not; None if there are none.
-        planned: the number of runs of each.
+        tests: the tests that were selected, with those that lack something.
+        data: the runs of the tests that lack nothing; None if there are none.
+        planned: number of runs of each test.
     """
     ended: dict[str, list[Ended]] = {}
     absent = {each.file: each.silently_absent for each in tests}
@@ -152,12 +158,13 @@ def _again(study_seed: int, replicate: int) -> str:
 
 
 def judged(output: str, failure: str | None, absent: Sequence[str] = ()) -> tuple[Verdict, str]:
-    """Return how a test ended, and the reason, by what it printed.
+    """Return how a test ended, and the reason, from what it printed.
 
     Args:
-        output: what the run printed, of which the last line has the test's exit status.
+        output: what the run printed; its last line has the test's exit status.
         failure: why the run failed; None if it did not.
-        absent: programs that the test calls and that are not installed, whose messages it discards.
+        absent: programs that the test calls and that are not installed, without a message about
+            that in its output.
     """
     printed, _, status = output.rpartition(STATUS)
     if failure is not None or not status.strip().isdigit():
@@ -187,7 +194,7 @@ def _last(lines: Sequence[str], wanted: re.Pattern[str] | None = None) -> str:
 
 
 def summary(found: Iterable[Row]) -> str:
-    """Write how many tests ended in which way."""
+    """Return as text how many tests ended in which way."""
     listed = list(found)
     counts = Counter(row.verdict for row in listed)
     words = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
@@ -197,10 +204,12 @@ def summary(found: Iterable[Row]) -> str:
 
 
 def flip_texts(found: Iterable[Row]) -> list[str]:
-    """Write with how many seeds each test that flips ended worst, and how to repeat one of them.
+    """Return a text for each test that ended in different ways: with how many seeds it ended worst,
+    and how to repeat one of them.
 
-    A seed is all the chance that there is in a run: a test that ends otherwise with another does so
-    by what kernel and test do with other random numbers, and ends the same with the same.
+    All chance in a run comes from its seed. So a test that ends in another way with another seed
+    does so because kernel and test get other random numbers, and ends in the same way with the same
+    seed.
     """
     texts = []
     for row in found:
@@ -213,7 +222,9 @@ def flip_texts(found: Iterable[Row]) -> list[str]:
 
 
 def same_seed_texts(found: Iterable[Row]) -> list[str]:
-    """Write of each test that ran several times with one seed whether its outputs are equal."""
+    """Return a text for each test that ran several times with one seed: whether its outputs are
+    equal.
+    """
     texts = []
     for row in found:
         if row.has_one_seed:
@@ -225,5 +236,5 @@ def same_seed_texts(found: Iterable[Row]) -> list[str]:
 
 
 def place_text(place: Path) -> str:
-    """Write where the outputs of the tests are."""
+    """Return as text where the outputs of the tests are."""
     return f"outputs: {place}/runs/*/client.stdout"

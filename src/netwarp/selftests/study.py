@@ -1,4 +1,4 @@
-"""Makes the study whose cells are tests: a command in a guest for each."""
+"""Makes the study whose cells are tests: each is a command in a guest."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +10,11 @@ from netwarp.study import Study, study_from_mapping
 FACTOR = "command.test"
 AGAIN = "command.again"
 STATUS = "netwarp-selftest: exit status"
-"""Begins the last line that a run prints, which has the test's exit status."""
+"""Beginning of the last line that a run prints, which has the test's exit status."""
 STALL_CPU_S = 20
 LIMIT_S = 20_000
-"""Time in s on the run's clock after which a test is given up in any case; those that do not say
-otherwise in `settings` have 45 s, as in the kernel's own runner.
+"""Time in s of the run's clock after which any test is ended. A test without a limit in its file
+`settings` has 45 s, as in the kernel's own runner.
 """
 _SCRIPT = f"""\
 mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
@@ -24,9 +24,9 @@ test="./$(basename "$1")"
 timeout --kill-after=10 "${{limit:-45}}" $test 2>&1
 echo "{STATUS} $?"
 """
-"""Runs a test as the kernel's own runner does with a network namespace of its own
-(tools/testing/selftests/kselftest/runner.sh, `run_in_netns`): one that is not executable, by its
-interpreter.
+"""Shell script that runs a test as the kernel's own runner does in a network namespace of its own
+(tools/testing/selftests/kselftest/runner.sh, `run_in_netns`). A file that is not executable is run
+by its interpreter.
 """
 
 
@@ -39,16 +39,16 @@ def study_of(
     kernel: str | None = None,
     seed: int | None = None,
 ) -> Study:
-    """Make the study that runs these tests.
+    """Return the study that runs these tests.
 
     Args:
-        tests: at least one test that lacks nothing.
+        tests: tests that lack nothing, at least one.
         place: the directory of the built tests.
-        repeat: the number of times that each is run, each with a seed of its own.
-        same_seed: give all of them the same seed instead: they are cells of one replicate, which
-            differ in an argument that is never read, of the same length.
-        kernel: the name of the kernel; None for the default.
-        seed: the study's seed; None for the usual one.
+        repeat: number of runs of each test, each with its own seed.
+        same_seed: whether all runs have the same seed instead: they are then cells of one
+            replicate, with an argument that differs, is never read, and always has the same length.
+        kernel: name of the kernel; None for the default one.
+        seed: seed of the study; None for the default one.
     """
     tables: dict[str, Any] = {
         "title": "The kernel's own tests",

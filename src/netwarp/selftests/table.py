@@ -1,4 +1,4 @@
-"""Writes how the kernel's tests ended as a page in Markdown."""
+"""Makes a Markdown page about how the kernel's tests ended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from netwarp.errors import without_controls
 from netwarp.selftests.outcomes import Row, Verdict, flip_texts, same_seed_texts, summary
 
 PAGE_START = "# The kernel's own tests on Linux "
-"""Begins every such page, by which one may be written over."""
+"""Beginning of every such page, by which netwarp recognises a page that it may overwrite."""
 _TITLES = {
     Verdict.FAIL: "Failed",
     Verdict.STOPPED: "Stopped",
@@ -25,8 +25,8 @@ _MEANS = {
 
 
 def page(found: Sequence[Row], kernel: str, command: Sequence[str]) -> str:
-    """Write a table for each way to end, the worst first; tests that were skipped for the same
-    reason share a row.
+    """Return the page: a table for each way in which tests ended, the worst first. Tests that were
+    skipped for the same reason share a row.
 
     Args:
         found: how each test ended.
@@ -56,7 +56,7 @@ def _by_test(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _by_reason(rows: Sequence[Row]) -> Iterator[str]:
-    """Write a line for each reason, those of most tests first."""
+    """Yield a line for each reason, beginning with that of the most tests."""
     names: dict[str, list[str]] = {}
     for row in rows:
         names.setdefault(row.why, []).append(row.test.name)

@@ -1,9 +1,8 @@
 """Refuses requests that do not come from the pages themselves.
 
-A page of another site may name this server in its links, and a name of that site may be made to
-resolve to 127.0.0.1 (DNS rebinding): so the host must be the address that was printed, the origin
-this server's own, and the first part of the path the token. Pure: headers and paths in, a reason
-out.
+A page of another site can have links to this server, and a name of that site can resolve to
+127.0.0.1 (DNS rebinding). So the host must be the address that was printed, the origin must be this
+server's own, and the path must begin with the token. Pure: headers and paths in, a reason out.
 """
 
 from collections.abc import Mapping
@@ -16,33 +15,33 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Headers of every response: nothing of a page is kept, read or named elsewhere."""
+"""Headers of every response: no page is stored, read by other sites, or named to them."""
 OWN = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"
     " connect-src 'self'; frame-src 'self'; form-action 'none'; base-uri 'none';"
     " frame-ancestors 'none'"
 )
-"""Content security policy of the pages: nothing is fetched from elsewhere, no text becomes code."""
+"""Content security policy of the pages: nothing is loaded from elsewhere, and no text is run as
+code.
+"""
 REPORT = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'"
     " 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
 )
-"""Content security policy of reports: a file of its own, which neither reaches the pages nor sends
-anything.
-"""
+"""Content security policy of reports: each is isolated from the pages, and cannot send anything."""
 
 
 def why_refused(
     method: str, path: str, headers: Mapping[str, str], port: int, token: str
 ) -> str | None:
-    """Return the reason why a request is refused; None if it is not.
+    """Return the reason why a request is refused; None if it is not refused.
 
     Args:
         method: the request's method.
         path: the path of its address.
-        headers: its headers, by names in lower case.
+        headers: the request's headers, by names in lower case.
         port: the port at which this server listens.
-        token: the token that the addresses of its pages begin with.
+        token: the token with which the addresses of its pages begin.
     """
     hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
     host = headers.get("host", "")

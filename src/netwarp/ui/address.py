@@ -1,6 +1,6 @@
-"""Reads the address of a page as options of `netwarp compare`, and writes these as a command.
+"""Converts the address of a page to options of `netwarp compare`, and these to a command.
 
-Pure: the pairs of an address in, options out.
+Pure.
 """
 
 import shlex
@@ -15,14 +15,15 @@ from netwarp.ui.knobs import OPTIONS
 
 COMMAND = "compare"
 MOST_CHARACTERS = 4000
-"""Most characters of all values of an address together."""
+"""Most characters that all values of an address have together."""
 
 
 def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Read the pairs of an address; an empty value is none.
+    """Return the options in the pairs of an address; an empty value counts as not given.
 
     Raises:
-        InputError: there is no such option, or it is too long. Values are checked by the study.
+        InputError: there is no option of a name, or a value is too long. Values are checked by the
+            study.
     """
     given: dict[str, Any] = {}
     left = MOST_CHARACTERS
@@ -41,7 +42,7 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _take(given: dict[str, Any], name: str, value: str) -> None:
-    """Add one pair of an address to the options, converted as its option takes it."""
+    """Add a pair of an address to the options, with the value converted to the option's type."""
     match OPTIONS[name].takes:
         case Takes.LEVELS:
             given[name] = checked_levels(OPTIONS[name], value, COMMAND)
@@ -60,7 +61,7 @@ def _take(given: dict[str, Any], name: str, value: str) -> None:
 
 
 def command_of(given: Mapping[str, Any]) -> str:
-    """Write options as the command that does the same in a shell."""
+    """Return options as the command that does the same in a shell."""
     words = ["netwarp", "compare"]
     for name, value in given.items():
         on, _, off = OPTIONS[name].on_command_line[0].partition("/")

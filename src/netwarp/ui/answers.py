@@ -1,6 +1,7 @@
-"""Words the results of a run directory for the page: bars with intervals, and verdicts.
+"""Converts the results of a run directory to what the page shows: bars with intervals, and
+verdicts.
 
-Texts and numbers are those of the report.
+Texts and numbers are the same as in the report.
 """
 
 from __future__ import annotations
@@ -40,11 +41,12 @@ if TYPE_CHECKING:
 
 
 def answer(data: RunData, of: int) -> dict[str, Any]:
-    """Return what the page draws.
+    """Return what the page shows of a run directory, as a JSON object.
 
     Args:
         data: the runs so far.
-        of: replicates that are run in all. With fewer, verdicts are those so far.
+        of: number of replicates that will have been run at the end. Until then, verdicts are
+            provisional.
     """
     runs = data.results.runs
     causes = cause_table(data.results)
@@ -89,7 +91,7 @@ def _has_values(compared: Comparisons) -> bool:
 
 
 def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
-    """Return what the page draws of one metric."""
+    """Return what the page shows of one metric, as a JSON object."""
     compared = _with_those_that_gave_up(compared)
     means = [
         abs(found.mean)
@@ -115,7 +117,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
 
 
 def _beside(metric: str, data: RunData) -> list[str]:
-    """Return the metrics that are printed beside a metric, without those that have bars."""
+    """Return the metrics that are printed together with a metric, without those that have bars."""
     own = [compared.metric for compared in data.answers]
     return [name for name in metrics_beside(data.results, metric) if name not in own]
 
@@ -126,14 +128,16 @@ def _shown_beside(metric: str, data: RunData) -> list[Quantity]:
 
 
 def _column(metric: str, shown: Sequence[Quantity]) -> dict[str, Any]:
-    """Return the name and title of a metric, and the units in which its texts are written: the
-    largest first, and last the one that suits this answer. Answers beside one another have one.
+    """Return the name and title of a metric, and the units that its texts can have: the largest
+    first, and last the one that fits this answer. Answers next to each other have the same unit.
     """
     return {"name": metric, "title": shown[0].title, "units": [each.unit for each in shown]}
 
 
 def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
-    """Leave out conditions that have no value, unless transports gave up: that is an answer."""
+    """Return the comparisons without conditions that have no value, unless transports gave up
+    there, which is a result, too.
+    """
     valued = compared.with_values.groups
     groups = tuple(
         group
@@ -149,7 +153,7 @@ def _group(
     shown: Sequence[Quantity],
     beside: Mapping[str, Sequence[Quantity]],
 ) -> dict[str, Any]:
-    """Return what the page draws of one condition."""
+    """Return what the page shows of one condition, as a JSON object."""
     labels = [each.label for each in group.contenders]
     styles = series_styles(compared.factor, labels)
     varied = {
@@ -181,7 +185,9 @@ def _mean(each: ContenderResult, metric: str, shown: Sequence[Quantity]) -> list
 
 
 def _bar(each: ContenderResult, compared: Comparisons, shown: Sequence[Quantity]) -> dict[str, Any]:
-    """Return what the page draws of one contender, with values as they are stored."""
+    """Return what the page shows of one contender, with values in stored units, as a JSON
+    object.
+    """
     estimate = each.cell.estimate(compared.metric)
     bar: dict[str, Any] = {
         "label": contender_text(compared.factor, each.label) or "all",

@@ -1,4 +1,4 @@
-"""The pages and what they ask for, as a web application."""
+"""The web application: the pages, and the requests that their scripts send."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from netwarp.library import Run
 
 PAGES = ("./", "lessons", "studies")
-"""Addresses of the pages."""
+"""The pages by their addresses."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Guarded:
-    """Passes the requests of the pages on to the application, and refuses all others.
+    """Answers requests of the pages, by the application, and refuses all others.
 
     Args:
-        app: the application, below the token.
+        app: the application, which sees paths without the token.
         port: see :func:`netwarp.ui.access.why_refused`.
         token: see there.
     """
@@ -48,7 +48,7 @@ class Guarded:
         self._app, self._port, self._token = app, port, token
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request, as ASGI has it."""
+        """Answer a request, in the form of ASGI."""
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1"): value.decode("latin-1")
@@ -74,10 +74,10 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
     """Return the application.
 
     Args:
-        lanes: the questions of all pages.
+        lanes: the questions that all pages have asked.
         folder: the folder of run directories.
         port: the port at which it is served.
-        token: the first part of the path of all its addresses.
+        token: the token with which all its paths begin.
     """
     pages = Pages(lanes, folder)
     routes = [
@@ -109,13 +109,13 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
 
 
 class Pages:
-    """The pages, and the questions that they ask."""
+    """The pages, and the handlers of the requests that their scripts send."""
 
     def __init__(self, lanes: Lanes, folder: Path) -> None:
         self._lanes, self._folder = lanes, folder
 
     def what_if(self, request: Request) -> Response:
-        """The page on which knobs are turned."""
+        """Return the page with the knobs."""
         from netwarp.ui import knobs
         from netwarp.ui.lessons import BY_NAME
 
@@ -127,19 +127,21 @@ class Pages:
         return shown
 
     def lessons(self, _: Request) -> Response:
-        """The list of lessons."""
+        """Return the page with the list of lessons."""
         from netwarp.ui.lessons import LESSONS
 
         return page("lessons.html", title="Lessons", lessons=LESSONS)
 
     def ask(self, request: Request) -> Response:
-        """Run what the page's address says, and send events until it is done or nobody listens."""
+        """Run the comparison in the page's address, and send events until it has ended or the
+        browser disconnects.
+        """
         asked = request.query_params
         pairs = [pair for pair in asked.multi_items() if pair[0] not in ("lane", "turn")]
         return Events(self._lanes.ask(asked.get("lane", ""), pairs, turn_of(asked)))
 
     def studies(self, _: Request) -> Response:
-        """The studies, and the run directories that are there."""
+        """Return the page with the studies, and with the run directories that exist."""
         import_what_runs()
         from netwarp.ui.reproducing import shipped_sources
         from netwarp.ui.studies import kept, scorecards, shipped
@@ -150,7 +152,7 @@ class Pages:
         )  # fmt: skip
 
     def run(self, request: Request) -> Response:
-        """Run a study, and send events until it is done or nobody listens."""
+        """Run a study, and send events until it has ended or the browser disconnects."""
         from netwarp.ui.studies import StudyRun
 
         asked = request.query_params
@@ -164,7 +166,7 @@ class Pages:
         )
 
     def reproduce(self, request: Request) -> Response:
-        """Reproduce a source, and send events until it is done or nobody listens."""
+        """Reproduce a source, and send events until that has ended or the browser disconnects."""
         from netwarp.ui.reproducing import SourceRun
 
         asked = request.query_params
@@ -178,7 +180,7 @@ class Pages:
         )
 
     def kept_report(self, request: Request) -> Response:
-        """The report of a run directory."""
+        """Return the report of a run directory."""
         import_what_runs()
         from netwarp.library import open_run
         from netwarp.ui.studies import kept_at
@@ -187,7 +189,7 @@ class Pages:
         return report_response(open_run(path).report().read_text(encoding="utf-8"))
 
     def inside(self, request: Request) -> Response:
-        """The first replicates of a run directory over time, and the names of its cells."""
+        """Return the first replicates of a run directory over time, and the names of its cells."""
         import_what_runs()
         from netwarp.library import open_run
         from netwarp.ui.inside import inside
@@ -197,7 +199,9 @@ class Pages:
         return answered(lambda: inside(open_run(kept_at(self._folder, name)).data))
 
     def why(self, request: Request) -> Response:
-        """Explain a cell of a run directory, and send events until it is done or nobody listens."""
+        """Explain a cell of a run directory, and send events until that has ended or the browser
+        disconnects.
+        """
         from netwarp.ui.inside import WhyRun
 
         asked = request.query_params
@@ -211,7 +215,7 @@ class Pages:
         )
 
     def scorecard(self, request: Request) -> Response:
-        """A scorecard of a source that was reproduced."""
+        """Return the scorecard of a source that was reproduced."""
         from netwarp.ui.studies import scorecards
 
         name = request.path_params["path"]
@@ -220,7 +224,7 @@ class Pages:
         return report_response((self._folder / name).read_text(encoding="utf-8"))
 
     def diff(self, request: Request) -> Response:
-        """What differs between two run directories."""
+        """Return what differs between two run directories."""
         import_what_runs()
         from netwarp.ui.studies import differences_text
 
@@ -229,7 +233,7 @@ class Pages:
         return answered(lambda: {"text": differences_text(self._folder, *names)})
 
     def written(self, request: Request) -> Response:
-        """What the page's address says, as a command and as a study file."""
+        """Return the comparison in the page's address as a command and as a study file."""
         import_what_runs()
         from netwarp.ui.address import command_of, options_of
         from netwarp.ui.study_file import study_file
@@ -243,17 +247,21 @@ class Pages:
         return answered(both)
 
     def report(self, request: Request) -> Response:
-        """The report of what a page has run, drawn when it is first asked for."""
+        """Return the report of a comparison that a page has run; it is drawn at the first
+        request.
+        """
         return report_response(self._run(request).report().read_text(encoding="utf-8"))
 
     def over_time(self, request: Request) -> Response:
-        """The first replicates of what a page has run, drawn over time."""
+        """Return the first replicates of a comparison that a page has run, drawn over time."""
         from netwarp.ui.over_time import over_time
 
         return answered(lambda: over_time(self._run(request).data))
 
     def play(self, request: Request) -> Response:
-        """The first replicates of what a page has run, to be played over their own time."""
+        """Return the first replicates of a comparison that a page has run, for an animation over
+        their own time.
+        """
         from netwarp.ui.play import play
 
         return answered(lambda: play(self._run(request).data))
@@ -269,21 +277,23 @@ class Pages:
 
 
 def turn_of(asked: QueryParams) -> int:
-    """Return which question of its page something is; 0 if it does not say."""
+    """Return the number that a page has given a request, for their order; 0 if it has given
+    none.
+    """
     turn = asked.get("turn", "")
     return int(turn) if turn.isdecimal() and len(turn) < 10 else 0
 
 
 @cache
 def prepare() -> None:
-    """Import what the first question needs, once a page has been sent."""
+    """Import what the first comparison needs, after a page has been sent."""
     from netwarp.ui.what_if import prepare
 
     threading.Thread(target=prepare, name="netwarp-prepare", daemon=True).start()
 
 
 def answered(make: Callable[[], dict[str, Any]]) -> Response:
-    """Return what a script of the pages asks for; a refusal is an answer too, with its sentence."""
+    """Return what a script of the pages requests, as JSON; for an input error, its message."""
     try:
         return JSONResponse(make(), background=BackgroundTask(return_memory))
     except NetwarpError as error:
@@ -291,11 +301,11 @@ def answered(make: Callable[[], dict[str, Any]]) -> Response:
 
 
 class Events:
-    """Sends the events of a question as they happen, and cancels the question if the browser
-    disconnects.
+    """Sends the events of something that a page has asked for as they happen, and cancels it if the
+    browser disconnects.
 
     Args:
-        asked: what was asked.
+        asked: what the page has asked for.
     """
 
     def __init__(self, asked: Asked) -> None:
@@ -303,7 +313,7 @@ class Events:
         self._sent = StreamingResponse(_lines(asked), media_type="text/event-stream")
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Send the events. A browser that disconnects before the first event is noticed here,
+        """Send the events. If the browser disconnects before the first one, that is noticed here,
         because `_lines` has not begun then.
         """
         try:
@@ -319,7 +329,7 @@ async def _lines(asked: Asked) -> AsyncIterator[str]:
 
 
 def report_response(text: str) -> Response:
-    """Return a report, which may run its own scripts and reach nothing."""
+    """Return a report as a response; it may run its own scripts, and connect to nothing."""
     return HTMLResponse(
         text,
         headers={"content-security-policy": REPORT},
@@ -328,13 +338,13 @@ def report_response(text: str) -> Response:
 
 
 def page(name: str, **values: Any) -> Response:
-    """Render a page from its template."""
+    """Return a page from its template."""
     rendered = _environment().get_template(name).render(version=__version__, pages=PAGES, **values)
     return HTMLResponse(rendered)
 
 
 def static(request: Request) -> Response:
-    """A script or style of the pages."""
+    """Return a script or style of the pages."""
     name = request.path_params["name"]
     found = next((each for each in files("netwarp.ui").joinpath("static").iterdir()
                   if each.name == name), None)  # fmt: skip
@@ -349,7 +359,7 @@ def _read(file: Traversable) -> Response:
 
 
 def report_style(_: Request) -> Response:
-    """The style of reports, which the pages share."""
+    """Return the style of reports, which the pages use, too."""
     from netwarp.figures.dark import dark_rules
 
     own = files("netwarp").joinpath("report", "style.css").read_text(encoding="utf-8")
@@ -357,12 +367,12 @@ def report_style(_: Request) -> Response:
 
 
 def report_script(_: Request) -> Response:
-    """The script of reports, which draws charts on the pages too."""
+    """Return the script of reports, which draws charts on the pages, too."""
     return _read(files("netwarp").joinpath("report", "script.js"))
 
 
 def vega_script(_: Request) -> Response:
-    """The script that draws charts."""
+    """Return the script that draws charts."""
     from netwarp.report.chart_script import chart_script
 
     return Response(chart_script(), media_type="text/javascript",

@@ -1,4 +1,6 @@
-"""Something that a page has asked for, which is run in a thread of its own and can be cancelled."""
+"""Something that a page has asked for, such as a comparison: it runs in a thread of its own, and
+can be cancelled.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,15 @@ if TYPE_CHECKING:
     from netwarp.backends.base import Backend
 
 Event = tuple[str, dict[str, Any]]
-"""The name of an event, and what it says."""
+"""The name of an event, and its data."""
 
 
 _IMPORTING = threading.Lock()
 
 
 def import_what_runs() -> None:
-    """Import what runs and words questions, one thread at a time: modules that need one another
-    fail where two threads import them from different ends.
+    """Import all that runs and answers need, in one thread at a time: imports of modules that
+    import each other fail if two threads begin at different ones.
     """
     with _IMPORTING:
         _import()
@@ -42,11 +44,10 @@ def _import() -> None:
 
 
 class Asked(ABC):
-    """What a page has asked for. Its events are read with `next_event`, from any thread.
+    """Something that a page has asked for. Any thread can read its events with `next_event`.
 
     Args:
-        after: what was asked before, which is cancelled, and whose end is awaited before this
-            begins.
+        after: what was asked before; it is cancelled, and this begins after it has ended.
     """
 
     def __init__(self, after: Asked | None = None) -> None:
@@ -56,20 +57,20 @@ class Asked(ABC):
         self._backend: Backend | None = None
         self._is_cancelled = False
         self.turn = 0
-        """Which question of its page it is."""
+        """The number that the page has given it; a larger one was asked later."""
         self.directory: Path | None = None
         """The run directory, once it is known."""
         self._thread = threading.Thread(target=self._go, name="netwarp-asked", daemon=True)
 
     def begin(self) -> None:
-        """Begin in a thread."""
+        """Begin to run it in a thread."""
         if self._after is not None:
             self._after.cancel()
         self._thread.start()
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of it is under way any more."""
+        """Return whether nothing of it is running any more."""
         return not self._thread.is_alive()
 
     def next_event(self) -> Event | None:
@@ -77,7 +78,9 @@ class Asked(ABC):
         return self._events.get()
 
     def cancel(self, last: Event | None = None) -> None:
-        """End its guests at once; it sends nothing more, but for a last event if one is given."""
+        """End its guests at once. It sends no more events, except for a last one if that is
+        given.
+        """
         with self._lock:
             self._is_cancelled = True
             if self._backend is not None:
@@ -87,7 +90,7 @@ class Asked(ABC):
         self._events.put(None)
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait until nothing of it is under way any more."""
+        """Wait until nothing of it is running any more."""
         self._thread.join(timeout_s)
 
     @abstractmethod
@@ -95,7 +98,7 @@ class Asked(ABC):
         """Run it, and yield its events."""
 
     def _begins_with(self, backend: Backend) -> bool:
-        """Note the backend that `cancel` stops; returns False if it is too late for that."""
+        """Store the backend that `cancel` stops; return False if it has been cancelled already."""
         with self._lock:
             self._backend = backend
             return not self._is_cancelled
@@ -105,7 +108,7 @@ class Asked(ABC):
             self._events.put((name, said))
 
     def _go(self) -> None:
-        """Run the question, and put its events, or its error, into the queue."""
+        """Run it, and put its events, or its error, into the queue."""
         try:
             if self._after is not None:
                 self._after.join()
@@ -125,8 +128,8 @@ class Asked(ABC):
 
 
 def refusal(error: InputError) -> dict[str, Any]:
-    """Return the command line's sentence, with the option that it is about, and the one that would
-    have to be given as well.
+    """Return an error's message as on the command line, with the option that it is about, and the
+    option that would have to be given, too.
     """
     if isinstance(error, StudyError):
         return {"message": str(error), "option": error.key, "missing": error.missing}

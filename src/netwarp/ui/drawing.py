@@ -1,6 +1,6 @@
-"""Places the hosts and routers of a network in a drawing, with what its links were seen to do.
+"""Computes where hosts and routers of a network are drawn, and what was sampled on its links.
 
-Pure: a job and its records in, places between 0 and 1 and columns out.
+Pure: makes places between 0 and 1, and columns, from a job and its records.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from netwarp.wire import Job, QueueSamples, Record
 from netwarp.wire.network import Network
 
 MOST_HOSTS = 40
-"""Most hosts that are drawn; of more, names and packets could not be told apart."""
+"""Most hosts that are drawn; with more, names and packets could not be distinguished."""
 MOST_SAMPLES = 600
-"""Most samples of a direction of a link; of more, evenly spaced ones."""
+"""Most samples of a link's direction; if there are more, they are chosen at even distances."""
 Place = tuple[float, float]
 
 
 def network_drawing(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return the nodes of a run's network, and its links with what was sampled of each direction;
-    None between two hosts, or with too many hosts.
+    """Return the nodes of a run's network, and its links with what was sampled in each direction;
+    None if there are only two hosts, or too many to draw.
     """
     network = job.network
     if network is None or len(network.hosts) > MOST_HOSTS:
@@ -46,8 +46,9 @@ def network_drawing(job: Job, records: Sequence[Record]) -> dict[str, Any] | Non
 
 
 def placed(network: Network) -> Mapping[str, Place]:
-    """Place routers in a row, in the order in which they are met from the first host on; hosts of
-    the first router to the left, of the last one to the right, and of others above and below.
+    """Return the places of all nodes: routers in a row, in the order in which they are reached from
+    the first host; hosts of the first router on its left, of the last router on its right, and of
+    others above and below.
     """
     row = _routers_in_a_row(network)
     steps = len(row) + 1
@@ -71,7 +72,7 @@ def placed(network: Network) -> Mapping[str, Place]:
 
 
 def _routers_in_a_row(network: Network) -> list[str]:
-    """Return the routers in the order in which they are met from the first host on."""
+    """Return the routers in the order in which they are reached from the first host."""
     row: list[str] = []
     met = [_neighbours(network, network.hosts[0])[0]]
     while met:
@@ -88,7 +89,7 @@ def _neighbours(network: Network, node: str) -> list[str]:
 
 
 def _way(job: Job, records: Sequence[Record], samples: QueueSamples) -> dict[str, Any]:
-    """Return the columns of a direction of a link, in s, bytes and packets."""
+    """Return the samples of a link's direction as columns, in s, bytes and packets."""
     delays = queue_delays(job, records, samples.direction, samples.path)
     step = -(-len(samples.at_ns) // MOST_SAMPLES)
     path = job.paths[samples.path]

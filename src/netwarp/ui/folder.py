@@ -1,9 +1,9 @@
-"""The temporary folder in which pages run: removed at the end, or by the next start.
+"""The temporary folder for runs of the pages, which is removed at the end, or by the next start.
 
-A process that is killed removes nothing. So each holds a lock in its folder, which the kernel takes
-away when the process ends, however it ends; a folder whose lock is free is a leftover. One that is
-ended in order has another process wait for that lock and remove the folder: thousands of files take
-seconds on some disks, and Ctrl-C does not wait for them.
+A process that is killed removes nothing. So each has locked a file in its folder, and the kernel
+releases the lock when the process ends in any way. A folder whose file is not locked is a leftover.
+A process that is ended regularly starts another one, which waits for the lock and removes the
+folder, because thousands of files take seconds on some disks, and Ctrl-C must not wait for them.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ LOCK = "in-use"
 
 @contextmanager
 def runs_folder(place: Path | None = None) -> Iterator[Path]:
-    """Create a folder that is locked while the block runs; see :func:`remove_when_unlocked`.
+    """Create a folder that is locked in the block; see :func:`remove_when_unlocked`.
 
     Args:
         place: the directory in which it is created; None for the usual place (TMPDIR).
@@ -40,10 +40,10 @@ def runs_folder(place: Path | None = None) -> Iterator[Path]:
 
 
 def remove_when_unlocked(folder: Path) -> subprocess.Popen[bytes]:
-    """Start a process that removes a folder as soon as nobody holds its lock any more.
+    """Start a process that removes a folder as soon as no process has locked it any more.
 
     Args:
-        folder: the folder, whose lock this process may hold, until its end at most.
+        folder: the folder; this process may keep it locked until it ends.
 
     Raises:
         OSError: the process cannot be started.
@@ -64,7 +64,7 @@ def _remove_unlocked(folder: Path) -> None:
 
 
 def remove_leftovers(place: Path | None = None) -> None:
-    """Remove this user's folders of processes that have ended; what cannot be removed stays.
+    """Remove this user's folders of processes that have ended; what cannot be removed is left.
 
     Args:
         place: the directory in which they are; None for the usual place (TMPDIR).
@@ -76,8 +76,8 @@ def remove_leftovers(place: Path | None = None) -> None:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether a folder is a leftover. Nothing is in one before its lock is, so that one with runs
-    and without a lock is what an interrupted removal has left.
+    """Return whether a folder is a leftover. The lock's file is created first, so a folder with
+    runs and without it was left by a removal that was interrupted.
 
     Raises:
         OSError: it cannot be read.
@@ -89,7 +89,7 @@ def _is_left(folder: Path) -> bool:
 
 
 def _is_locked(lock: Path) -> bool:
-    """Whether a process holds a lock.
+    """Return whether a process has locked a file.
 
     Raises:
         OSError: there is no such file.

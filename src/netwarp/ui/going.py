@@ -1,4 +1,6 @@
-"""What is known of a question while its runs go on: how many have ended, and how far others are."""
+"""Progress of a comparison while it runs: how many runs have ended, and the clocks of the
+others.
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,20 @@ if TYPE_CHECKING:
     from netwarp.study import Study
 
 EVERY_S = 0.5
-"""Shortest time in s between two messages. What is answered sooner sends none."""
+"""Shortest time in s between two messages. A comparison that ends sooner sends none."""
 WORTH_SAYING_S = 10.0
-"""An expected time in s below which it is not said: the answer is there before it is read."""
+"""Expected time in s below which it is not shown, because the answer comes before a user has read
+it.
+"""
 
 
 class Going(Observer):
-    """Sends how far runs are.
+    """Sends the progress of runs to a page.
 
     Args:
         put: sends an event.
-        runs: the number of all runs of the question.
-        clock: returns the time in s.
+        runs: number of all runs.
+        clock: returns the time in s, from any start.
     """
 
     def __init__(
@@ -42,13 +46,13 @@ class Going(Observer):
         self._said_s = clock()
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """Note the clock of a run under way."""
+        """Store the clock of a run that is under way."""
         with self._lock:
             self._reached_s[run.run] = virtual_s
             self._say()
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Count a run that has ended, once."""
+        """Count a run that has ended; each counts once."""
         with self._lock:
             self._ended.add(run.run)
             self._reached_s.pop(run.run, None)
@@ -65,7 +69,9 @@ class Going(Observer):
 
 
 def expected_text(study: Study, cpus: int) -> str:
-    """Return how long all runs of a study take, about; empty if that is not worth saying."""
+    """Return as text about how long all runs of a study take; "" if that is too short to be
+    shown.
+    """
     from netwarp.execution.cost import expected_cpu_s
     from netwarp.units import span_text
 

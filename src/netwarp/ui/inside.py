@@ -1,4 +1,4 @@
-"""Shows the inside of a run directory: first replicates over time, and why a cell takes long."""
+"""Shows a run directory: first replicates over time, and why a cell takes long."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def inside(data: RunData) -> dict[str, Any]:
-    """Return charts over time, and the cells that can be explained."""
+    """Return the charts of a run directory over time, and the cells that can be explained."""
     cells = [
         {"name": f"c{cell.index:03d}", "text": cell_text(cell.factors)}
         for cell in data.results.cells
@@ -27,7 +27,8 @@ def inside(data: RunData) -> dict[str, Any]:
 
 
 class WhyRun(Asked):
-    """A cell of a run directory that is explained, as `netwarp why` does; nothing is written there.
+    """Explains a cell of a run directory, as `netwarp why` does; nothing is written to the
+    directory.
 
     Args:
         folder: the folder of run directories.
@@ -64,8 +65,8 @@ class WhyRun(Asked):
         yield "why", {"text": "\n".join(answer_lines(found, cell, runs))}
 
     def _counting(self) -> Callable[[int], None]:
-        """Return a function that sends how many runs there are, and how many have ended: negative
-        numbers are further runs, and positive ones have ended.
+        """Return a function that sends how many runs there are, and how many have ended. A negative
+        argument announces further runs, a positive one says that so many ended.
         """
         lock = threading.Lock()
         said = {"ended": 0, "of": 0}

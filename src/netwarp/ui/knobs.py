@@ -1,7 +1,7 @@
-"""The knobs of the page: which options of `netwarp compare` it shows, and in which order.
+"""The knobs of the page: which options of `netwarp compare` it shows, how, and in which order.
 
-What a knob is called, what it takes, its help and its refusals are those of its option. A slider
-only offers values; any other one can be typed, and the study's own checks refuse it.
+A knob's name, values, help and error messages are those of its option. A slider only offers some
+values; any other can be typed, and is checked by the study.
 """
 
 import re
@@ -23,21 +23,25 @@ OPTIONS: Mapping[str, Option] = {
     if row.name == "expect"
     or (row.says_something_of_the_study and row.name not in ("file", "kernel"))
 }
-"""The options that an address may have. Files of this machine are the command line's."""
+"""The options that an address may have. Options that name files of this machine are left to the
+command line.
+"""
 
 KINDS: Mapping[str, str] = {
     "bulk": "A file", "page": "A web page", "stream": "A film", "flow": "Messages, a call",
     "rr": "Requests",
 }  # fmt: skip
-"""The kinds of workload that options ask for, in words; the first is that of no option."""
+"""The kinds of workload for which options ask, in words; the first is that without an option."""
 NETWORKS: Mapping[str, Mapping[str, Misfit]] = {
     shape or "": misfits(shape) for shape in (None, *SHAPES)
 }
-"""The options that are refused on a network of each shape, and on none, each with the reason."""
+"""The options that are refused with each shape of network, and without one, each with the
+reason.
+"""
 
 
 def kinds_of(row: Option) -> list[str]:
-    """Return the kinds of workload that have an option."""
+    """Return the kinds of workload to which an option applies."""
     section, _, key = row.key.partition(".")
     if section == "transport":
         is_racer = key == "kind"  # versions of HTTP have transports of their own
@@ -52,41 +56,43 @@ def kinds_of(row: Option) -> list[str]:
 
 
 def implied_kinds() -> list[tuple[str, str]]:
-    """Return the options by which an address asks for a kind of workload, each with the kind, in
-    the order in which they are looked for.
+    """Return the options with which an address asks for a kind of workload, each with the kind, in
+    order of precedence.
     """
     return [(name, row.workload) for name, row in OPTIONS.items() if row.workload]
 
 
 def networks_without(name: str) -> dict[str, str]:
-    """Return the shapes of networks on which an option is refused, each with the reason, in which
-    knobs are called as on the page; the shape "" is two hosts.
+    """Return the shapes of networks with which an option is refused, each with the reason; the
+    shape "" means two hosts. Reasons have the knobs' names on the page.
     """
     return {shape: with_labels(of[name][0]) for shape, of in NETWORKS.items() if name in of}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """An option as the page shows it."""
+    """An option, in the form in which the page shows it."""
 
     option: str
     """Name of the option."""
     label: str
     offers: Sequence[str] = ()
-    """Values that are offered; an empty one leaves the option away."""
+    """Values that are offered; "" means that the option is not given."""
     shows: str = "slider"
-    """How it is turned: slider, choice, several (boxes to check), or text."""
+    """How it is shown: slider, choice, several (boxes to check), or text."""
 
     of_kinds: Mapping[str, str] = field(default_factory=dict)
-    """Further values that are offered, each with the kind of workload that can have it."""
+    """Further values that are offered, each with the kind of workload to which it applies."""
     known: Sequence[str] = ()
-    """All values of which a box is made once one of them is typed."""
+    """All values; once one of them is typed, it gets a box, too."""
     usual: str = ""
-    """What is run when nothing is given, where that is a value."""
+    """The value that is used if the option is not given, if there is one."""
     needs: Sequence[str] = ()
-    """Options of which one has to be given for that."""
+    """Options of which one has to be given for `usual` to apply."""
     gives: Sequence[str] = ()
-    """Options whose values it gives: they are emptied when it is turned, as they would win."""
+    """Options whose values this one sets. They are emptied when the knob is turned, because they
+    would have precedence.
+    """
 
     @property
     def row(self) -> Option:
@@ -164,11 +170,13 @@ START: Mapping[str, str] = {
     "transport": "tcp,quic", "size": "10MB", "rtt": "50ms", "rate": "50mbit", "loss": "1%",
     "replicates": "10",
 }  # fmt: skip
-"""What a page shows whose address says nothing."""
+"""The options that a page shows if its address has none."""
 
 
 def with_labels(text: str) -> str:
-    """Replace the options in a text by the labels of their knobs; those without stay options."""
+    """Return a text with options replaced by the labels of their knobs; options without a knob are
+    left.
+    """
     labels = {knob.option: knob.label for knobs in GROUPS.values() for knob in knobs}
 
     def label(found: re.Match[str]) -> str:
@@ -180,12 +188,14 @@ def with_labels(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Options that the page shows below one title: those of a property and of its directions."""
+    """Options that the page shows under one title: those of a property, and those of its
+    directions.
+    """
 
     title: str
-    """Empty for an option that stands by itself."""
+    """The title; empty for an option by itself."""
     help: str
-    """Help of the property, where its own option is a knob above."""
+    """Help of the property, if its own option is a knob above; else empty."""
     rows: Sequence[Option]
 
 
@@ -198,7 +208,7 @@ _OF_PATH: Mapping[str, Sequence[str]] = {
 }  # fmt: skip
 """Properties of the path by the title of their group."""
 _LAST_OF_PATH = "Addresses and links"
-"""The group of the properties that no other has."""
+"""The group for properties that are in no other group."""
 OTHER_GROUPS = (
     "Transport and contents", "Hosts that share the path", *_OF_PATH, _LAST_OF_PATH,
     "What is asked of the runs",
@@ -206,7 +216,7 @@ OTHER_GROUPS = (
 
 
 def other_options() -> dict[str, list[Part]]:
-    """Return the options that no knob turns, by the title of their group; the page shows them
+    """Return the options without a knob, by the title of their group; the page shows them
     folded.
     """
     shown = {knob.option for knobs in GROUPS.values() for knob in knobs}
@@ -227,7 +237,7 @@ def other_options() -> dict[str, list[Part]]:
 
 
 def _group_of(row: Option, path: PathProperty | None) -> str:
-    """Return the title of the group of an option, and of the path's property that it sets."""
+    """Return the title of an option's group, and that of the path property that it sets."""
     if path is not None:
         found = (title for title, keys in _OF_PATH.items() if path.key in keys)
         return next(found, _LAST_OF_PATH)

@@ -1,7 +1,8 @@
-"""The questions that pages have asked: one at a time for each lane, and a bound on them all.
+"""The comparisons that pages have asked for: one at a time for each lane, and a limit on all of
+them.
 
 A lane is one side of one open page. Run directories are kept while the program runs, so that a
-value that is turned back to is answered at once; of many, the oldest are removed.
+comparison that is asked for again is answered at once; if there are many, the oldest are removed.
 """
 
 import re
@@ -15,15 +16,15 @@ from netwarp.file_trees import remove_tree
 from netwarp.ui.asked import Asked
 
 MOST_LANES = 8
-"""Most questions that are run at the same time."""
+"""Most comparisons that run at the same time."""
 MOST_DIRECTORIES = 40
-"""Most run directories that are kept, those of questions under way included."""
+"""Most run directories that are kept, those that are in use included."""
 ENDED = "netwarp ui has ended: start it again, and open the address that it prints."
 _NAME = re.compile("[a-z0-9]{1,24}")
 
 
 class Lanes:
-    """The questions of all pages.
+    """What all pages have asked for.
 
     Args:
         folder: the folder in which run directories are made.
@@ -35,16 +36,18 @@ class Lanes:
         self._lanes: dict[str, Asked] = {}
 
     def begin(self, lane: str, make: Callable[[Path, Asked | None], Asked], turn: int = 0) -> Asked:
-        """Begin what is asked in a lane, and cancel what was asked there before. What a later turn
-        has outdated already is not begun: requests may arrive in another order than they are sent.
+        """Begin what is asked for in a lane, and cancel what was asked for there before.
+
+        Nothing begins if something with a higher number was asked for already: requests may arrive
+        in another order than they were sent.
 
         Args:
             lane: the name of the lane.
-            make: makes it, given the lane's folder and what was asked there before.
-            turn: which question of its page it is, for those that number them.
+            make: makes it; called with the lane's folder, and with what was asked for there before.
+            turn: the number that the page has given it, if the page numbers its requests.
 
         Raises:
-            InputError: a lane has no such name.
+            InputError: no lane can have this name.
         """
         if not _NAME.fullmatch(lane):
             raise InputError("a lane is named by up to 24 letters and digits")
@@ -64,21 +67,21 @@ class Lanes:
             return begun
 
     def ask(self, lane: str, pairs: list[tuple[str, str]], turn: int = 0) -> Asked:
-        """Begin a question in a lane; see :meth:`begin`."""
+        """Begin a comparison in a lane; see :meth:`begin`."""
         # The pages are served before what runs them is imported.
         from netwarp.ui.what_if import WhatIf
 
         return self.begin(lane, partial(WhatIf, pairs), turn)
 
     def directory(self, lane: str, name: str) -> Path | None:
-        """Return a run directory of a lane; None if there is none of this name any more."""
+        """Return a run directory of a lane; None if there is none of this name, or not any more."""
         if not _NAME.fullmatch(lane) or not re.fullmatch(r"what-if-[0-9a-f]{12}-\d+", name):
             return None
         path = self.folder / lane / name
         return path if path.is_dir() else None
 
     def end(self, timeout_s: float) -> None:
-        """Cancel everything, and wait for it, for a time at most."""
+        """Cancel everything, and wait until it has ended, at most for this time."""
         with self._lock:
             left = list(self._lanes.values())
             self._lanes.clear()
@@ -88,7 +91,7 @@ class Lanes:
             each.join(timeout_s / len(left))
 
     def _tidy(self) -> None:
-        """Remove the oldest run directories, except those of questions that may be under way."""
+        """Remove the oldest run directories, except those that may be in use."""
         used = {each.directory for each in self._lanes.values()}
         kept = [path for path in self.folder.glob("*/what-if-*") if path not in used]
         kept.sort(key=lambda path: path.stat().st_mtime_ns)

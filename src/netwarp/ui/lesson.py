@@ -1,4 +1,4 @@
-"""What a lesson is: options of `netwarp compare`, what to look for, and what to turn next."""
+"""A lesson: options of `netwarp compare`, what to look at, and what to change next."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from netwarp.ui.address import command_of, options_of
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """What to turn next in a lesson, and what is seen then."""
+    """A step of a lesson: what to change next, and what is seen then."""
 
     text: str
-    """What to turn, and what happens."""
+    """What to change, and what happens."""
     changes: Sequence[tuple[str, str]]
-    """The options that are others, expectations included: what is stated of the lesson need not
-    hold any more. An empty value leaves an option away.
+    """The options that change, expectations included, because those of the lesson may not hold any
+    more. An empty value means that an option is not given.
     """
 
 
@@ -26,34 +26,34 @@ class Lesson:
     name: str
     title: str
     sentence: str
-    """What it is about."""
+    """What the lesson is about."""
     look_for: str
-    """What to look for."""
+    """What to look at."""
     turns: Sequence[str]
-    """Names of the options to turn."""
+    """Names of the options to change."""
     next_turns: Sequence[Turn]
     given: Sequence[tuple[str, str]]
-    """The options that it begins with, expectations included."""
+    """The options with which it begins, expectations included."""
 
     @property
     def address(self) -> str:
-        """The address of the page that shows it, relative to the pages."""
+        """The address of the page that shows it, relative to the other pages."""
         return self._address_of(self.given)
 
     def given_after(self, turn: Turn) -> list[tuple[str, str]]:
-        """Return the options after a turn."""
+        """Return the options after a step."""
         turned = {name for name, _ in turn.changes}
         kept = [(name, value) for name, value in self.given if name not in turned]
         return [*kept, *((name, value) for name, value in turn.changes if value)]
 
     def address_after(self, turn: Turn) -> str:
-        """Return the address of the page after a turn."""
+        """Return the address of the page after a step."""
         return self._address_of(self.given_after(turn))
 
     @property
     def stated(self) -> list[list[tuple[str, str]]]:
-        """All the options of which something is stated: those that it begins with, and after each
-        of its turns.
+        """Return all sets of options with expectations: those with which it begins, and those after
+        each of its steps.
         """
         return [list(self.given), *map(self.given_after, self.next_turns)]
 
@@ -67,8 +67,8 @@ class Lesson:
 
 
 def pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]]:
-    """Read a text such as `rtt=50ms rate=20mbit`, and settings of further keys, as the pairs of an
-    address.
+    """Return a text such as `rtt=50ms rate=20mbit`, and settings of further keys, as the pairs of
+    an address.
     """
     return [
         *((name, value) for name, _, value in (each.partition("=") for each in text.split())),
@@ -78,5 +78,5 @@ def pairs(text: str, *sets: str, expect: Sequence[str]) -> list[tuple[str, str]]
 
 
 def turn(text: str, changes: str, *sets: str, expect: Sequence[str]) -> Turn:
-    """Make a turn; for the others see `pairs`."""
+    """Return a step of a lesson; for the arguments see `pairs`."""
     return Turn(text=text, changes=pairs(changes, *sets, expect=expect))

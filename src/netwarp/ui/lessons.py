@@ -1,8 +1,8 @@
 """The lessons: what a class tries on the page, as options of `netwarp compare`.
 
-Each states what one sees, as an expectation that its own runs are judged by, so that a test finds a
-lesson that no longer holds. All have the usual number of replicates. The page, docs/lessons.md and
-the tests read this table. What changes within a second is sampled more often than is usual.
+What is seen in each is also an expectation on its own runs, so that a test finds a lesson that does
+not hold any more. All have the usual number of replicates. The page, docs/lessons.md and the tests
+read this table. Lessons about what happens within a second sample more often than usual.
 """
 
 from collections.abc import Sequence
@@ -331,5 +331,5 @@ LESSONS: Sequence[Lesson] = (
         ),
     ),
 )  # fmt: skip
-"""The lessons, in the order in which a course may take them."""
+"""The lessons, in an order in which a course can take them."""
 BY_NAME = {lesson.name: lesson for lesson in LESSONS}

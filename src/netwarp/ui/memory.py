@@ -1,24 +1,25 @@
-"""Keeps the memory of the process that serves the pages from growing with what was asked.
+"""Prevents the memory of the process that serves the pages from growing with the number of
+comparisons.
 
-The command line collects garbage rarely, since a command ends soon. The server goes on for hours:
-the results of each question become cyclic garbage, and the C library keeps what the largest one
-needed until it is asked to return it.
+The command line collects garbage rarely, because a command ends soon. The server runs for hours:
+the results of each comparison become cyclic garbage, and the C library keeps the memory that the
+largest one needed until it is told to return it.
 """
 
 import ctypes
 import gc
 
 COLLECT_AFTER = 10_000
-"""Number of containers that are made before the youngest ones are searched for garbage."""
+"""Number of new container objects after which the youngest ones are searched for garbage."""
 M_ARENA_MAX = -8
 """The parameter of mallopt(3) for the number of heaps (malloc.h of the GNU C library)."""
 
 
 def share_one_heap() -> None:
-    """Have all threads allocate from one heap; to be called before there are any.
+    """Make all threads allocate memory from one heap; to be called before there are any threads.
 
-    The GNU C library gives up to eight threads per CPU heaps of their own, each of which keeps what
-    the largest question that it answered needed.
+    The GNU C library gives up to eight threads per CPU heaps of their own, each of which keeps the
+    memory that its largest comparison needed.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -26,8 +27,8 @@ def share_one_heap() -> None:
 
 
 def keep_what_is_imported() -> None:
-    """Leave all objects that there are now out of searches for garbage, which are frequent from now
-    on; to be called when the modules that answer have been imported.
+    """Exclude all present objects from searches for garbage, which are frequent from now on; to be
+    called when all modules have been imported.
     """
     gc.collect()
     gc.freeze()
@@ -35,7 +36,7 @@ def keep_what_is_imported() -> None:
 
 
 def return_memory() -> None:
-    """Free cyclic garbage, and return the memory that is free to the system."""
+    """Free cyclic garbage, and return free memory to the system."""
     gc.collect()
     # A C library without it (musl) returns memory by itself.
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

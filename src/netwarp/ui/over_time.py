@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 MOST_CONDITIONS = 12
-"""Most conditions that are offered; a chart of each holds its samples."""
+"""Most conditions that are offered, because the chart of each contains its samples."""
 
 
 def over_time(data: RunData) -> dict[str, Any]:

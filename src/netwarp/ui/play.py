@@ -1,8 +1,8 @@
-"""Prepares runs for being played over their own time, from their jobs and records. Pure.
+"""Prepares an animation of runs over their own time, from their jobs and records. Pure.
 
-What is drawn is what was counted: the bottleneck's frames and queueing delay at each sample, those
-of the whole run at its end, and the sender's congestion window. Between two samples frames leave
-evenly.
+Only what was counted is drawn: the bottleneck's frames and queueing delay at each sample, those of
+the whole run at its end, and the sender's congestion window. Between two samples, frames are sent
+at equal intervals.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 
 MOST_CONDITIONS = 12
 MOST_SAMPLES = 2000
-"""Most samples of a run that are sent to the page; of more, evenly spaced ones."""
+"""Most samples of a run that are sent to the page; if there are more, they are chosen at even
+distances.
+"""
 
 
 def play(data: RunData) -> dict[str, Any]:
@@ -98,7 +100,7 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
 
 
 def _counted(records: Sequence[Record], direction: Direction) -> Calibration | None:
-    """Return what the bottleneck had counted at the end of the run."""
+    """Return the packet counts of the bottleneck at the end of the run; None if there are none."""
     found = (
         each
         for each in records
@@ -108,8 +110,8 @@ def _counted(records: Sequence[Record], direction: Direction) -> Calibration | N
 
 
 def _windows(records: Sequence[Record], side: str) -> dict[str, list[float]]:
-    """Return the congestion window of the sender over time: the sum over its connections, each as
-    it was at its latest sample.
+    """Return the congestion window of the sender over time: the sum over its connections, each with
+    the value of its latest sample.
     """
     connections = [each for each in records if isinstance(each, ConnectionSamples)
                    and each.side == side]  # fmt: skip
@@ -128,7 +130,7 @@ def _windows(records: Sequence[Record], side: str) -> dict[str, list[float]]:
 
 
 def _spread(count: int) -> list[int]:
-    """Choose at most `MOST_SAMPLES` places of a list evenly, the last one included."""
+    """Return at most `MOST_SAMPLES` indices of a list at even distances, the last one included."""
     if count <= MOST_SAMPLES:
         return list(range(count))
     return [round(step * (count - 1) / (MOST_SAMPLES - 1)) for step in range(MOST_SAMPLES)]

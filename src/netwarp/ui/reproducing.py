@@ -1,5 +1,5 @@
-"""Reproduces a source document from a page: conclusions as its studies are judged, one after the
-other, then its scorecard.
+"""Reproduces a source document from a page: shows the conclusions of each study as it is judged,
+then the scorecard.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def shipped_sources() -> list[dict[str, str]]:
-    """Return the sources that come with netwarp: their names, and what they are."""
+    """Return the sources that come with netwarp: their names, and descriptions."""
     from netwarp.sources import find_sources, load_source
 
     loaded = [load_source(folder) for folder in find_sources().values()]
@@ -32,8 +32,8 @@ def shipped_sources() -> list[dict[str, str]]:
 
 
 class SourceRun(Asked):
-    """A source whose smaller version is run, as `netwarp reproduce NAME --quick` does it;
-    a cancelled one goes on from there.
+    """A reproduction of a source's smaller version, as by `netwarp reproduce NAME --quick`; one
+    that was cancelled continues where it was.
 
     Args:
         name: the name of a source that comes with netwarp.
@@ -91,8 +91,8 @@ def conclusions(outcome: StudyOutcome, executions: int) -> dict[str, Any]:
     """Return what the page shows of a study that has been judged, in the scorecard's words.
 
     Args:
-        outcome: its outcome, as far as its variants have been executed.
-        executions: the number of studies that are executed for it, itself included.
+        outcome: the study's outcome, as far as its variants have been executed.
+        executions: number of studies that are executed for it, itself included.
     """
     done = len(outcome.all_executed) + len(outcome.other_seeds)
     return {
@@ -110,7 +110,8 @@ def conclusions(outcome: StudyOutcome, executions: int) -> dict[str, Any]:
 
 
 def _refuse_what_is_to_be_installed(prepared: Prepared) -> None:
-    """Refuse a source of which a part needs a program that the command installs or builds.
+    """Refuse a source if a part of it needs a program that the command line would have to install
+    or build.
 
     Raises:
         InputError: it needs ns-3, or another implementation of QUIC.

@@ -15,7 +15,7 @@ from netwarp.ui.memory import share_one_heap
 INSTALL = "pip install 'netwarp[ui]'"
 LOOK_EVERY_S = 0.1
 PATIENCE_S = 0.3
-"""Time in s for which the end of questions under way is awaited; Ctrl-C ends all within half a
+"""Time in s to wait for the end of comparisons that are running; after Ctrl-C all end within half a
 second.
 """
 
@@ -24,9 +24,9 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
     """Serve the pages until the process is interrupted.
 
     Args:
-        folder: the folder of run directories, which is made when a study is run.
+        folder: the folder of run directories, which is created when a study is run.
         port: the port; 0 for a free one.
-        on_ready: called with the address when requests are answered.
+        on_ready: called with the address once requests are answered.
 
     Raises:
         InputError: the port is in use, or a package is missing.
@@ -72,7 +72,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
 
 
 def _listening(port: int) -> socket.socket:
-    """Open the socket at which the pages are served, on the loopback device."""
+    """Open the socket on the loopback device at which the pages are served."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""The studies that can be run from a page, and the run directories that are there."""
+"""The studies that can be run from a page, and the run directories that exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netwarp.run_status import Status
 
 MOST_DIRECTORIES = 200
-"""Most run directories that are listed, the newest ones."""
+"""Most run directories that are listed, beginning with the newest."""
 SCORECARD = "scorecard.html"
 
 
@@ -53,10 +53,10 @@ def scorecards(folder: Path) -> list[str]:
 
 
 def kept_at(folder: Path, name: str) -> Path:
-    """Return a run directory of a folder by its name.
+    """Return the path of a run directory in a folder.
 
     Raises:
-        InputError: there is none of this name.
+        InputError: there is no run directory of this name.
     """
     # The name is only compared with those that are there: none can lead elsewhere.
     path = next((path for path in _visible(folder) if path.name == name), None)
@@ -66,12 +66,15 @@ def kept_at(folder: Path, name: str) -> Path:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """Yield what is in a folder, without hidden files and links, which may lead elsewhere."""
+    """Yield the files and folders in a folder, except hidden ones, and links, which may lead
+    elsewhere.
+    """
     return (path for path in folder.glob("[!.]*") if not path.is_symlink())
 
 
 def differences_text(folder: Path, before: str, after: str) -> str:
-    """Compare two run directories, as `netwarp diff` does, in lines of text.
+    """Return the differences of two run directories as lines of text, as `netwarp diff` prints
+    them.
 
     Raises:
         InputError: they cannot be compared.
@@ -85,7 +88,7 @@ def differences_text(folder: Path, before: str, after: str) -> str:
 
 
 def _described(path: Path) -> dict[str, Any]:
-    """Return what the page lists of a run directory."""
+    """Return what the page lists about a run directory."""
     directory = RunDirectory(path)
     study = directory.study() or {}
     return {
@@ -99,8 +102,8 @@ def _described(path: Path) -> dict[str, Any]:
 
 
 class StudyRun(Asked):
-    """A study that is being run into a folder, as `netwarp run` does; a cancelled one goes on from
-    there.
+    """A study that is run into a folder, as by `netwarp run`; one that was cancelled continues
+    where it was.
 
     Args:
         name: the name of a study that comes with netwarp.
@@ -138,11 +141,11 @@ class StudyRun(Asked):
 
 
 class Progress(Observer):
-    """Sends how many runs have ended.
+    """Sends to a page how many runs have ended.
 
     Args:
         put: sends an event.
-        of: the number of runs of several studies; None for that of the one study.
+        of: number of runs of several studies; None for those of the one study.
     """
 
     def __init__(self, put: Callable[[str, dict[str, Any]], None], of: int | None = None) -> None:
@@ -151,11 +154,11 @@ class Progress(Observer):
         self._planned = self._ended = self._failed = self._kept = 0
 
     def planned(self, runs: int, clock: Clock) -> None:
-        """Note the number of runs."""
+        """Store the number of runs."""
         self._planned = self._of or runs
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Send the numbers."""
+        """Send the number of runs that have ended."""
         with self._lock:
             self._ended += 1
             self._failed += status.outcome == "failed"

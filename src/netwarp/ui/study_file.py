@@ -1,4 +1,6 @@
-"""Writes the tables of a study as a TOML file, so that what was turned on a page can be kept."""
+"""Converts the tables of a study to a TOML file, so that a user can keep what was chosen on a
+page.
+"""
 
 import json
 import re
@@ -9,13 +11,17 @@ _BARE = re.compile("[A-Za-z0-9_-]+")
 
 
 def study_file(tables: Mapping[str, Any], question: str = "") -> str:
-    """Write a study's tables, with its question as the comment in the first line."""
+    """Return a study's tables as TOML, with the study's question as the comment in the first
+    line.
+    """
     lines = [f"# {question}"] if question else []
     return "\n".join([*lines, *_table(tables, ())]) + "\n"
 
 
 def _table(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    """Write the plain keys of a table, then the tables in it; empty ones are left out."""
+    """Yield the lines of a table: its plain keys, then the tables in it; empty ones are left
+    out.
+    """
     below = {key: value for key, value in table.items() if _is_table(value)}
     for key, value in table.items():
         if key not in below:
@@ -40,7 +46,7 @@ def _key(key: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Write a value in TOML."""
+    """Return a value as TOML."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -55,5 +61,7 @@ def _value(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Quote a text: TOML's basic strings have JSON's escapes, and DEL has to be escaped too."""
+    """Return a text in quotes. TOML's basic strings have JSON's escapes; in addition DEL has to be
+    escaped.
+    """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

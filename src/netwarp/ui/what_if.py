@@ -1,7 +1,7 @@
-"""Runs what a page asks for, in a thread of its own: one replicate first, then more.
+"""Runs the comparison that a page asks for, in a thread of its own: one replicate first, then more.
 
-The number of replicates is the study's, whatever the first ones show: what is sent before the last
-is marked as the state so far.
+The number of replicates is the study's, whatever the first ones show. Answers before the last
+replicate are marked as provisional.
 """
 
 from __future__ import annotations
@@ -22,17 +22,21 @@ if TYPE_CHECKING:
     from netwarp.study import Study
 
 MOST_RUNS = 400
-"""Most runs of one question: a page shows answers of seconds, the command line those of hours."""
+"""Most runs of one comparison: a page is for answers within seconds, the command line for those
+that take hours.
+"""
 
 
 def looks(replicates: int) -> list[int]:
-    """Return after how many replicates an answer is sent: 1, 2, 3, 5, 10, …, the last one."""
+    """Return the numbers of replicates after which an answer is sent: 1, 2, 3, 5, 10, …, and the
+    last one.
+    """
     steps = [1, 2, 3, 5, 10, 20, 50, 100, 200]
     return [step for step in steps if step < replicates] + [replicates]
 
 
 class WhatIf(Asked):
-    """A question that is being run.
+    """A comparison that is running for a page.
 
     Args:
         pairs: the pairs of the page's address.
@@ -74,7 +78,7 @@ class WhatIf(Asked):
 
 
 def prepare() -> None:
-    """Import and read what the first question needs, while its reader looks at the page."""
+    """Import and read what the first comparison needs, while the user looks at the page."""
     import_what_runs()
     from netwarp.library import backend_for
     from netwarp.ui.knobs import START
@@ -84,11 +88,12 @@ def prepare() -> None:
 
 
 def study_of(given: Mapping[str, Any]) -> Study:
-    """Make the study of options.
+    """Return the study that options define.
 
     Raises:
-        StudyError: as `netwarp compare` refuses it, or it names a file or program of this machine.
-        InputError: it would run programs, or more than a page waits for.
+        StudyError: `netwarp compare` would refuse it, too, or it names a file or program of this
+            machine.
+        InputError: it would run programs, or have too many runs for a page.
     """
     from netwarp.study.compare import study_from_compare
     from netwarp.study.expecting import expecting
@@ -107,8 +112,8 @@ def study_of(given: Mapping[str, Any]) -> Study:
 
 
 def directory_name(study: Study) -> str:
-    """Return the name of a study's run directory. Another number of replicates has another, since
-    a directory shows all the replicates that it has.
+    """Return the name of a study's run directory. It depends on the number of replicates, because a
+    directory's results include all replicates in it.
     """
     from netwarp.pipeline import NO_OTHER_RUNS
 

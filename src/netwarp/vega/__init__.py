@@ -1,9 +1,9 @@
 """Draws Vega-Lite charts and bundles Vega's script, in a process of its own.
 
-The library (vl-convert, a JavaScript engine) holds Python's lock while it draws, seconds at a time:
-neither Ctrl-C nor another thread would run meanwhile. This process waits for the other one with
-`select`, which any signal interrupts. That process is started when it is first needed, draws all
-charts of this one, and ends with it.
+The library (vl-convert, a JavaScript engine) holds Python's global lock while it draws, for
+seconds: during that, neither Ctrl-C nor another thread would run. This process waits for the other
+one with `select`, which any signal interrupts. The other one is started when it is first needed,
+draws all charts of this process, and ends with it.
 """
 
 import atexit
@@ -24,19 +24,21 @@ WORKER = Path(__file__).with_name("worker.py")
 
 
 def svg(spec: Mapping[str, Any]) -> str:
-    """Draw a Vega-Lite specification as SVG."""
+    """Return a Vega-Lite specification drawn as SVG."""
     return _ask({"draw": "svg", "spec": spec}).decode()
 
 
 def png(spec: Mapping[str, Any], scale: float) -> bytes:
-    """Draw a Vega-Lite specification as PNG, with `scale` pixels for each of the
-    specification's.
+    """Return a Vega-Lite specification drawn as PNG, at `scale` PNG pixels per pixel of the
+    specification.
     """
     return _ask({"draw": "png", "spec": spec, "scale": scale})
 
 
 def pdf(spec: Mapping[str, Any]) -> bytes:
-    """Draw a Vega-Lite specification as PDF, a point for each of its pixels."""
+    """Return a Vega-Lite specification drawn as PDF, at one point per pixel of the
+    specification.
+    """
     return _ask({"draw": "pdf", "spec": spec})
 
 
@@ -46,9 +48,10 @@ def script_bundle() -> str:
 
 
 class _Worker:
-    """The drawing process: it reads one line of JSON, and writes one line and the drawing.
+    """The process that draws: it reads a request as a line of JSON, and writes a line and the
+    drawing.
 
-    The line contains the drawing's length in bytes, or an error.
+    Its line contains the drawing's length in bytes, or an error.
     """
 
     def __init__(self) -> None:
@@ -63,7 +66,7 @@ class _Worker:
         self._pending = b""
 
     def ask(self, request: Mapping[str, Any]) -> bytes:
-        """Request a drawing.
+        """Request a drawing, and return its bytes.
 
         Raises:
             NetwarpError: the library refused the request, or the process ended.
@@ -85,7 +88,7 @@ class _Worker:
         return drawn
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process at once, whatever it is doing."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):
@@ -105,7 +108,7 @@ class _Worker:
         return content
 
     def _receive(self) -> None:
-        """Read more of the drawing process's output; raise NetwarpError if it has ended."""
+        """Read more of the process's output; raise NetwarpError if the process has ended."""
         descriptor = self._pipe(self.process.stdout).fileno()
         select.select([descriptor], [], [])
         received = os.read(descriptor, 1 << 20)
@@ -127,13 +130,15 @@ _worker: _Worker | None = None
 
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that no SVG can contain (XML 1.0, section 2.2: Char); the library aborts when it gets
+"""Characters that SVG cannot contain (XML 1.0, section 2.2: Char); the library aborts when it gets
 one.
 """
 
 
 def _as_xml_allows(value: Any) -> Any:
-    """Return a specification with U+FFFD for each character that no SVG can contain. Pure."""
+    """Return a specification with U+FFFD in place of each character that SVG cannot contain.
+    Pure.
+    """
     if isinstance(value, str):
         return _NOT_XML.sub("\ufffd", value)
     if isinstance(value, Mapping):

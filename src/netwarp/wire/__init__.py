@@ -1,7 +1,7 @@
 """The wire format, defined once: jobs for the endpoint, and the records that it returns.
 
-A job (``job.py``) is made of paths, workloads with a transport each, and a timeline. A record
-(``record.py``) is about the run, its transfers, its player or what its paths delivered. The
+A job (``job.py``) consists of paths, workloads with a transport each, and a timeline. A record
+(``record.py``) is about the run, its transfers, its player, or what its paths delivered. The
 endpoint's types are generated from these models (``scripts/generate_wire.py``), and both read and
 write the golden files in ``tests/golden``.
 """

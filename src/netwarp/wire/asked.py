@@ -1,4 +1,4 @@
-"""Lists the features that a job requires of its backend, from the job's fields. Pure.
+"""Determines which features a job requires of its backend, from the job's fields. Pure.
 
 Backends list the features that they support and refuse the rest, so a new field is refused by every
 backend until it lists the field.
@@ -15,9 +15,9 @@ from netwarp.wire.path import Impairments
 
 SEVERAL_PATHS, SEVERAL_WORKLOADS = "paths", "workloads"
 KIND = "kind"
-"""The field that distinguishes the alternative models of a field."""
+"""Name of the field that distinguishes alternative models, such as kinds of loss."""
 WAYS: dict[Direction, str] = {"down": "server to client", "up": "client to server"}
-"""Each direction in words."""
+"""Each direction of a path, in words."""
 
 
 class Asked(NamedTuple):
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     """The number of the path, from 1, if the job has several; otherwise None."""
 
     def __str__(self) -> str:
-        """Return the feature in words, with its direction and path."""
+        """Return the feature in words, with its direction and its path."""
         place = [f"path {self.path}"] if self.path is not None else []
         place += [WAYS[self.direction]] if self.direction is not None else []
         return f"{self.words} ({', '.join(place)})" if place else self.words
@@ -73,12 +73,12 @@ def asked_of_direction(
 def _features(
     model: Wire, inside: str = "", words: str = "", leaving_out: tuple[str, ...] = ()
 ) -> list[tuple[str, str]]:
-    """Return the features that an object of the job requires, each with its words.
+    """Return the features that an object in a job requires, each with its description in words.
 
     Args:
         model: the object, whose fields and nested objects are examined.
         inside: the prefix of the features' names.
-        words: the words of the field that contains the object, for a choice without words of its
+        words: the words for the field that contains the object, for a choice without words of its
             own.
         leaving_out: fields that the caller examines itself.
     """

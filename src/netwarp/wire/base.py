@@ -37,7 +37,7 @@ class Meaning:
 
 @dataclass(frozen=True, eq=False)
 class Asks:
-    """Declares which feature of the backend a field of a job requires.
+    """Describes which feature of the backend a field of a job requires.
 
     It is metadata of the field, as `Meaning` is, and is read by `netwarp.wire.asked`. A field
     without it requires a feature of its own name, so that a new field is refused until backends
@@ -45,11 +45,11 @@ class Asks:
     """
 
     words: str | None
-    """The feature in words, as refusals state it: "it asks for …". None if the field requires
+    """The feature in words, as messages have it: "it asks for …". None if the field requires
     nothing.
     """
     neutral: str | None = None
-    """The string with which the field requires nothing, for a choice between strings."""
+    """The value with which the field requires nothing, for a choice between strings; else None."""
 
 
 INSIDE = Asks(None)
@@ -68,18 +68,18 @@ class Option:
     """
 
     usual: object
-    """The value if the study sets none."""
+    """The value if a study sets none."""
     help: str
     """Text of the key reference."""
     type: str | None = None
     """Name of the type of its values, in `netwarp.fields`; None for the type of the field."""
     setting: str | None = None
-    """Its name in the equal-treatment table, in which it is listed if transports of a study differ
-    in it; None if it is not.
+    """Name in the equal-treatment table, which lists the option if transports of a study differ in
+    it; None if the table never lists it.
     """
     of_host: str | None = None
-    """What of a host it is a setting of, where a connection does not tell which it has; None for
-    all others.
+    """What kind of a host's settings it is, if connections do not report its value; None for other
+    options.
     """
 
 
@@ -90,17 +90,18 @@ Direction = Annotated[
 
 
 class Wire(BaseModel):
-    """An object of the wire format: immutable, every key known, every key present.
+    """An object of the wire format. It cannot be changed; unknown keys and missing keys are
+    refused.
 
-    Only a key that has a default is left out where it has that value, so that what is added to the
-    format changes nothing that was written before.
+    Only a key that has a default is left out if it has that value. So keys that are added to the
+    format do not change what was written before.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     @classmethod
     def of_checked(cls, fields: dict[str, object]) -> Self:
-        """Make an object from values that are known to be valid, without checking them.
+        """Return an object with values that are known to be valid, without checking them.
 
         It does what `model_construct` does with every key present, in a tenth of the time.
 
@@ -117,22 +118,22 @@ class Wire(BaseModel):
         return made
 
     def to_json(self) -> dict[str, Any]:
-        """Return the object as JSON types, as it is written."""
+        """Return the object as JSON types, as it is written to a file."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
 
 class Extended(Wire):
-    """An object to which keys were added that are always written; older objects without them can
-    still be read.
+    """An object with keys that were added later and are always written. Older objects without these
+    keys can still be read.
     """
 
     before: ClassVar[Mapping[str, object]] = {}
-    """The values that older objects imply for these keys."""
+    """The values of these keys that older objects imply."""
 
     @model_validator(mode="before")
     @classmethod
     def _take_older(cls, fields: object) -> object:
-        """Add the implied values of missing keys to an older object."""
+        """Return an older object with the implied values for missing keys."""
         return {**cls.before, **fields} if isinstance(fields, dict) else fields
 
 
@@ -143,13 +144,13 @@ def _names(model: type[Wire]) -> set[str]:
 
 @cache
 def _usual(model: type[Wire]) -> dict[str, object]:
-    """Return the defaults of keys that were added to a model, see decision 48."""
+    """Return the default values of keys that were added to a model; see decision 48."""
     return {key: each.default for key, each in model.model_fields.items() if not each.is_required()}
 
 
 def first_error(error: ValidationError) -> str:
-    """Describe the first error, and its place in the object, as a line that fits a screen: pydantic
-    quotes a tag that it does not know, whatever its length.
+    """Return the first error of a validation, and its place in the object, as a line that fits a
+    screen: pydantic quotes an unknown tag in full, whatever its length.
     """
     first = error.errors(include_url=False)[0]
     where = ".".join(str(part) for part in first["loc"])

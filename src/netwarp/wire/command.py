@@ -1,4 +1,4 @@
-"""The workload of programs that are not netwarp's own, and how each of them ran."""
+"""The workload of programs that are not netwarp's own, and the record of how each of them ran."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ U16 = Annotated[int, Field(ge=0, lt=2**16)]
 class Command(Extended):
     """A server and a client that are programs of the machine, each in its host's namespaces.
 
-    They see the machine's files below layers in memory, which receive what they write.
+    They see the machine's files, but what they write goes to layers in memory above these.
     """
 
     before: ClassVar[Mapping[str, object]] = {
@@ -37,13 +37,13 @@ class Command(Extended):
     ready: Ready
     """The sign that the server is ready."""
     environment: tuple[Variable, ...] = Field(strict=False)
-    """Variables of both programs' environments beside the usual ones."""
+    """Environment variables of both programs, besides the usual ones."""
     working_directory: str
     """The directory in which both start; an absolute path of the machine."""
     memory_bytes: U64
     """Memory of the guest, which also holds the files that programs write."""
     start_date_s: U64
-    """Date at which they start on a clock of virtual time, in seconds since 1970."""
+    """Date at which the programs start, by the clock in virtual time, in seconds since 1970."""
     exact_coarse_clocks: bool
     """Whether coarse clocks are as exact as the others, in virtual time."""
     shared: bool
@@ -52,8 +52,8 @@ class Command(Extended):
     keep: bool
     """Whether the files that they write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)
-    """Numbers that are read from their output when the run is over; the endpoint does not read
-    them."""
+    """Numbers that are read from the programs' output when the run is over; the endpoint does not
+    read them."""
     programs: tuple[HostProgram, ...] = Field(default=(), strict=False)
     """Programs on further hosts of the job's network, in the order in which they are started: the
     first when the server is ready, each of the others when the one before it is ready, and the
@@ -61,12 +61,12 @@ class Command(Extended):
 
     @property
     def direction(self) -> Direction:
-        """Servers send more than clients, as a rule."""
+        """Direction of the content: down, as servers usually send more than clients."""
         return "down"
 
 
 class HostProgram(Wire):
-    """A program on a further host of a network. It ends as the server does."""
+    """A program on a further host of a network. It is ended in the same way as the server."""
 
     host: NodeName
     """The host, on which no other program of the job is started."""
@@ -98,7 +98,8 @@ class PrintedMetric(Wire):
     scale: float
     """The factor that converts it to the unit in the name."""
     host: NodeName | None = None
-    """The host of the program that prints it, where that is neither the server's nor the client's.
+    """Host of the program that prints the number, if that is neither the server's nor the
+    client's.
     """
 
 
@@ -143,7 +144,7 @@ class Line(Wire):
     kind: Literal["line"]
     """Always `line`."""
     pattern: str
-    """A regular expression that the line matches somewhere."""
+    """A regular expression that matches a part of the line."""
 
 
 class ReadyFile(Wire):
@@ -172,7 +173,7 @@ class Program(Wire):
     started_ns: U64
     """When its process was started."""
     ready_ns: U64 | None
-    """Server: when it was ready."""
+    """When the server was ready; null for a client."""
     ended_ns: U64
     """When its process ended."""
     exit_status: U8 | None
@@ -190,9 +191,9 @@ class Program(Wire):
 
 
 class Download(Wire):
-    """The file that a client's program has left, in a run by the interop runner's contract. What
-    the program does meanwhile is not known, so times are those of its process and of its host's
-    packets.
+    """The file that a client's program has left, in a run of programs with the interface of the
+    interop runner. What the program does during that time is not known, so times are those of its
+    process and of its host's packets.
     """
 
     record: Literal["download"]

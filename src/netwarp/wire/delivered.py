@@ -30,8 +30,8 @@ class Calibration(Wire):
     offered_packets: U64
     """Packets that the sender's link carried to the router."""
     offered_bytes: U64 | None
-    """Bytes of these packets, Ethernet headers included; null where a router sends them, which
-    counts what leaves its queue."""
+    """Bytes of these packets, Ethernet headers included; null if a router sends them, because a
+    router counts what leaves its queue."""
     delivered_packets: U64
     """Packets that the receiver's link carried from the router."""
     delivered_bytes: U64
@@ -74,9 +74,10 @@ class DisciplineInForce(Wire):
 
 
 class Imposed(Wire):
-    """What the receiving host imposed on the packets of a run that came in, between two hosts.
+    """What the receiving host did to the incoming packets of a run between two hosts.
 
-    It is as read back from the kernel, and comes on top of what the network between them does.
+    It was read back from the kernel, and comes in addition to what the network between the hosts
+    does.
     """
 
     record: Literal["imposed"]
@@ -98,7 +99,7 @@ class Imposed(Wire):
     limit_packets: U32
     """Packets netem holds at most."""
     reorder: Reorder
-    """Share of packets sent on at once, overtaking the delay line."""
+    """Share of packets that are sent at once, before those in the delay line."""
     duplicate_ratio: Ratio
     """Share of packets sent twice, 0 to 1."""
     seed: U64
@@ -142,8 +143,8 @@ Moment = Annotated[
 class PathMeasurement(Wire):
     """What a path between two hosts did right before or after the run, measured with datagrams.
 
-    Nothing sets the properties of the network between the hosts: what a study asks for, the hosts
-    impose on top of them.
+    netwarp does not set the properties of the network between the hosts. What a study asks for is
+    added by the hosts themselves.
     """
 
     record: Literal["path_measurement"]
@@ -163,7 +164,7 @@ class PathMeasurement(Wire):
     median_rtt_ns: U64 | None
     """Median of the round-trip times."""
     p90_rtt_ns: U64 | None
-    """The round-trip time that nine of ten did not exceed."""
+    """Round-trip time that 90 % of the echoes did not exceed."""
     max_rtt_ns: U64 | None
     """Largest round-trip time."""
     rate_down_bit_s: U64 | None
@@ -172,8 +173,8 @@ class PathMeasurement(Wire):
     rate_up_bit_s: U64 | None
     """The same rate from client to server."""
     clock_uncertainty_ns: U64 | None
-    """The largest error, in either direction, of the server's times in these records, estimated
-    from the two clocks' readings in the datagrams."""
+    """Largest error of the server's times in these records, in either direction, estimated from
+    both clocks' times in the datagrams."""
     client_busy: Ratio | None
     """Share of the client's CPU time in use since the previous measurement, the run included; null
     in the first measurement."""

@@ -10,9 +10,11 @@ from netwarp.wire.base import U64, Direction, Meaning, Wire
 from netwarp.wire.transfers import Side
 
 LEAST_MESSAGE_BYTES = 24
-"""A message begins with its number, when it was due and when it was sent, eight bytes each."""
+"""Smallest message in bytes: it begins with its number, when it was due and when it was sent, eight
+bytes each.
+"""
 MOST_MESSAGE_BYTES = 65_507
-"""What a UDP datagram can carry over IPv4."""
+"""Largest payload of a UDP datagram over IPv4, in bytes."""
 
 
 class Flow(Wire):
@@ -39,7 +41,7 @@ class Flow(Wire):
     """Messages due later than this after the first are not sent; null for as long as `messages`
     take."""
     packet_table: bool
-    """Whether the receiver writes a line for each message to the run directory."""
+    """Whether the receiver writes a table to the run directory with a line for each message."""
 
 
 class RequestResponse(Wire):
@@ -66,7 +68,7 @@ class RequestResponse(Wire):
 
     @property
     def direction(self) -> Direction:
-        """Which way most bytes go."""
+        """Direction of most bytes."""
         return "up" if self.request_bytes > self.response_bytes else "down"
 
 
@@ -169,7 +171,7 @@ class FlowStats(Wire):
     sent: U64 | None
     """How many were sent, if the counting side knows; otherwise `flow_sent` has it."""
     received: U64
-    """How many of them arrived."""
+    """How many arrived."""
     received_bytes: U64
     """The size of all that arrived, in bytes."""
     first_received_ns: U64 | None
@@ -182,7 +184,7 @@ class FlowStats(Wire):
     """Sum of the absolute differences in delay between each and the previous arrival (RFC 3393)."""
     rfc3550_jitter_ns: U64 | None
     """The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the
-    following fields are null or empty where single packets are not seen."""
+    following fields are null or empty if single packets are not observed."""
     reordered: U64 | None
     """How many arrived after one that was sent later (RFC 4737, section 3.3)."""
     duplicates: U64 | None

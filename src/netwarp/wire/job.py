@@ -32,18 +32,18 @@ from netwarp.wire.workload import Workload
 
 
 class Job(Wire):
-    """One run, resolved to numbers."""
+    """One run, with all its values as numbers."""
 
     format: Annotated[Literal[2], DETAIL]
     """Version of the job's format."""
     run: Annotated[str, DETAIL]
     """Name of the run in messages, such as `c003-r01`."""
     seed: Annotated[U64, DETAIL]
-    """Seed of what the endpoint itself draws. The paths have their own seeds."""
+    """Seed of the endpoint's own random numbers; the paths have seeds of their own."""
     paths: Annotated[tuple[Path, ...], INSIDE] = Field(min_length=1, strict=False)
     """The paths, with one router each. The first is used unless the transport can use several."""
     workloads: Annotated[tuple[Exchange, ...], INSIDE] = Field(min_length=1, strict=False)
-    """The workloads, which share the paths. A role is given a job with its own alone."""
+    """The workloads, which share the paths. Each role gets a job with its own workload only."""
     timeline: Annotated[Timeline, INSIDE]
     """The events of the paths during the run."""
     capture: Annotated[bool, Asks("a capture")]
@@ -51,7 +51,7 @@ class Job(Wire):
     sampling: Annotated[Sampling | None, DETAIL]
     """How often queues and connections are sampled; null for never."""
     limits: Annotated[Limits, DETAIL]
-    """The limits at which the run is given up."""
+    """Limits beyond which the run is ended as failed."""
     kernel: Annotated[str | None, Asks("a guest kernel by its name")] = None
     """The guest kernel, by a version or the name of its build; null for the machine's default."""
     network: Annotated[Network | None, Asks("a network of several hosts")] = None
@@ -60,18 +60,18 @@ class Job(Wire):
 
     @property
     def only(self) -> Exchange:
-        """The workload of a job that has one.
+        """Return the only workload of a job.
 
         Raises:
-            ValueError: it has several.
+            ValueError: the job has several.
         """
         (only,) = self.workloads
         return only
 
     @property
     def each_alone(self) -> tuple[Job, ...]:
-        """The job of each of the run's workloads, as if it were alone on the path; in a network, on
-        what is between its client and its server.
+        """Return the job of each of the run's workloads, as if it were alone on the path, or in a
+        network, on the links between its client and its server.
         """
         return tuple(self._alone(each) for each in self.workloads)
 
@@ -86,16 +86,16 @@ class Job(Wire):
 
     @property
     def names_workloads(self) -> bool:
-        """Whether records and metrics of the run are marked with the workload's name."""
+        """Whether records and metrics of the run have the workload's name."""
         return any(each.name is not None for each in self.workloads)
 
     @property
     def direction(self) -> Direction:
-        """Which way the content goes; of several workloads, the first one's."""
+        """Direction of the content; if there are several workloads, of the first one's."""
         return self.workloads[0].workload.direction
 
     def with_only(self, **changed: object) -> Job:
-        """Return the job with other values of its only workload, by the names of its fields."""
+        """Return the job with other values for fields of its only workload."""
         return self.model_copy(update={"workloads": (self.only.model_copy(update=changed),)})
 
 
@@ -114,8 +114,8 @@ class Exchange(Wire):
     workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
     group: Annotated[str | None, DETAIL] = None
-    """The name that it shares with others of the study's run, of which records are evaluated
-    together; null if it is alone."""
+    """The name that it shares with other workloads of the run, whose records are evaluated together
+    with its own; null if there are none."""
     ends: Annotated[Ends | None, DETAIL] = None
     """The hosts of its client and its server; null in a job without a network of its own."""
 
@@ -131,28 +131,30 @@ class Sampling(Wire):
 
 
 class Limits(Wire):
-    """Limits at which a run is given up."""
+    """Limits beyond which a run is ended as failed."""
 
     virtual_ns: U64
-    """The time on the run's own clock at which the run has failed."""
+    """Time of the run's clock beyond which the run has failed."""
 
 
 def job_to_json(job: Job) -> str:
-    """Write a job canonically: sorted keys, one line. Equal jobs give equal text."""
+    """Return a job as canonical JSON: sorted keys, one line. Equal jobs give equal text."""
     return json.dumps(job.to_json(), sort_keys=True, separators=(",", ":")) + "\n"
 
 
 def job_sha256(job: Job) -> str:
-    """Hash the content of a job without its name: equal hashes give equal measurements."""
+    """Return the hash of a job without its name: runs with the same hash give the same
+    measurements.
+    """
     content = {key: value for key, value in job.to_json().items() if key != "run"}
     return sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def job_from_json(text: str, source: str = "job") -> Job:
-    """Read a job; one of an earlier format is converted.
+    """Parse a job; one in an earlier format is converted.
 
     Raises:
-        RecordError: not a job; the message names ``source``.
+        RecordError: it is not a job; the message names ``source``.
     """
     try:
         return Job.model_validate_json(text)
@@ -165,7 +167,7 @@ def job_from_json(text: str, source: str = "job") -> Job:
 
 
 def _in_todays_format(text: str) -> str | None:
-    """Convert a job of format 1; None if the text is anything else.
+    """Return a job of format 1 in today's format; None if the text is anything else.
 
     Such a job had its first workload's keys among its own, and further workloads in `competing`.
     """

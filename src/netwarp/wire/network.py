@@ -1,4 +1,4 @@
-"""The network of a job whose links are not each a path from a client to a server."""
+"""The network of a job: hosts, routers and links, if it has more than one client and one server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Network(Wire):
     routers: Annotated[tuple[NodeName, ...], DETAIL] = Field(min_length=1, strict=False)
     """Names of the routers."""
     links: Annotated[tuple[Link, ...], DETAIL] = Field(min_length=2, strict=False)
-    """Where each of the job's paths, in their order, lies in the network."""
+    """The place in the network of each of the job's paths, in their order."""
     nats: Annotated[tuple[Nat, ...], Asks("a router that translates addresses (NAT)")] = Field(
         default=(), strict=False
     )
@@ -31,31 +31,33 @@ class Network(Wire):
     silent: Annotated[tuple[NodeName, ...], Asks("a router that sends no ICMP")] = Field(
         default=(), strict=False
     )
-    """Routers of which no ICMP message leaves: none says that a packet was too big for a link, or
-    that it had been forwarded too often. Left out: none."""
+    """Routers of which no ICMP message leaves: so no sender learns from them that a packet was too
+    big for a link, or that it had been forwarded too often. Left out: none."""
 
 
 class Link(Wire):
-    """A cable between two nodes. What a direction does to packets happens where they leave a
-    router; hosts do nothing to what they send.
+    """A cable between two nodes. Each direction's impairments are applied where packets leave a
+    router; hosts apply none to what they send.
     """
 
     first: Annotated[NodeName, DETAIL]
-    """The node at which packets up begin, and packets down end."""
+    """The node at which the direction `up` begins, and `down` ends."""
     second: Annotated[NodeName, DETAIL]
     """The node at the other end."""
     name: Annotated[str | None, DETAIL] = None
-    """Its name, if that is not the names of its two nodes."""
+    """The link's name; null for one that is made of the names of its two nodes."""
 
     @property
     def label(self) -> str:
-        """Its name in metrics and tables: `left-right` if it has none of its own."""
+        """The link's name in metrics and tables; by default the names of its nodes, such as
+        `left-right`.
+        """
         return self.name or f"{self.first}-{self.second}"
 
 
 class Nat(Wire):
-    """A router that replaces the source address of what it forwards to the outside by its own
-    (masquerading), and remembers for how long the answers belong to whom.
+    """A router that replaces the source address of packets to the outside by its own
+    (masquerading), and remembers for some time to whom the answers belong.
     """
 
     router: Annotated[NodeName, DETAIL]
@@ -82,7 +84,7 @@ class Ends(Wire):
 
 
 def nodes_between(network: Network, ends: Ends) -> list[str]:
-    """Return the names of the nodes on the way from a client to its server, both included."""
+    """Return the names of the nodes on the route from a client to its server, both included."""
     nodes = [ends.client]
     for index in ends.links:
         link = network.links[index]
@@ -91,10 +93,11 @@ def nodes_between(network: Network, ends: Ends) -> list[str]:
 
 
 def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[int, Path]:
-    """Return the path that a client and a server see: its slowest link, with the delays of all.
+    """Return the path between a client and a server as they see it: the slowest link, with the
+    delays of all links.
 
     Returns:
-        the index of the slowest link, and the path.
+        The index of the slowest link, and the path.
     """
     crossed: list[tuple[int, Path]] = []
     for index, at in zip(ends.links, nodes_between(network, ends), strict=False):
@@ -114,5 +117,5 @@ def path_between(network: Network, paths: Sequence[Path], ends: Ends) -> tuple[i
 
 
 def _rate_bit_s(path: Path) -> float:
-    """Return the lower rate of a link's two directions."""
+    """Return the lower rate of a link's two directions, in bit/s."""
     return min(each.rate_bit_s or inf for each in (path.down, path.up))

@@ -1,4 +1,4 @@
-"""The workload of a web page, and what a client recorded of each of its resources."""
+"""The workload of a web page, and the record that a client makes of each of its resources."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ class Page(Wire):
     """The program that serves it; null for the endpoint itself."""
 
     def is_fetched(self, index: int) -> bool:
-        """Return whether the last visit asks for a resource; one that is in the cache it does
-        not.
+        """Return whether the last visit requests a resource; one in the client's cache is not
+        requested.
         """
         return index == 0 or not self.cache or self.visits == 1
 
     def may_use(self, http: Http) -> bool:
-        """Return whether a resource may come over this version of HTTP."""
+        """Return whether resources can be transferred over this version of HTTP."""
         return http == self.http or (self.discovers_http3 and http == "h2")
 
     @property
     def direction(self) -> Direction:
-        """A page goes to its client."""
+        """Direction of the content: down, to the client."""
         return "down"
 
 
@@ -143,11 +143,11 @@ class Resource(Wire):
     resource: U32
     """Index of the resource."""
     connection: U32
-    """Index of the connection that carried it."""
+    """Index of the connection over which it came."""
     request: U32
     """Index of the request on its connection, from 0."""
     http: Http
-    """The version of HTTP that it came over."""
+    """The version of HTTP over which it came."""
     status: U16
     """Status of the response."""
     bytes: U64
@@ -166,9 +166,7 @@ class Resource(Wire):
 
     @property
     def first_byte_ns(self) -> int:
-        """Return the time at which the first byte of the response arrived, in ns of the run's
-        clock.
-        """
+        """Return when the first byte of the response arrived, in ns of the run's clock."""
         return self.response_start_ns
 
 
@@ -182,10 +180,10 @@ class PageLoad(Wire):
     browser: str
     """Name and version of the browser."""
     navigation_start_ns: U64
-    """It was told to load the page."""
+    """When it was told to load the page."""
     load_event_ns: U64
-    """The page and all that it loads had arrived (`loadEventStart`)."""
+    """When the page and all that it loads had arrived (`loadEventStart`)."""
     first_contentful_paint_ns: U64 | None
-    """The first text or image was shown; null where the browser does not say."""
+    """When the first text or image was shown; null if the browser does not report it."""
     largest_contentful_paint_ns: U64 | None
-    """The largest text or image was shown; null where the browser does not say."""
+    """When the largest text or image was shown; null if the browser does not report it."""

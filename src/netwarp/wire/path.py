@@ -52,11 +52,11 @@ DisciplineKind = Annotated[
 
 
 FLOW_QUEUEING: tuple[DisciplineKind, ...] = ("fq", "fq_codel", "cake")
-"""Disciplines with a queue for each flow: a flow does not wait for what others have queued."""
+"""Disciplines with a queue for each flow, so that a flow does not wait for other flows' packets."""
 
 PacketNumber = Annotated[int, Field(ge=1, lt=2**32)]
 MOST_LISTED_LOSSES = 1000
-"""The most packets that a list of losses names: one netlink message has room for them."""
+"""Most packets in a list of losses: more do not fit into one netlink message."""
 
 
 class Path(Wire):
@@ -71,17 +71,17 @@ class Path(Wire):
     neighbours: Annotated[Neighbours, Asks("ARP at the start", neutral="warm")]
     """Whether the MAC addresses on its links are known from the start."""
     down: Annotated[Impairments, INSIDE]
-    """Server to client."""
+    """Impairments from server to client."""
     up: Annotated[Impairments, INSIDE]
-    """Client to server."""
+    """Impairments from client to server."""
     ipv6: Annotated[bool, Asks("IPv6")] = False
     """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are
     alike in it."""
 
     @property
     def idle_rtt_ns(self) -> int:
-        """Return the round-trip time of the idle path in ns: both delays, without jitter, and the
-        times for which a packet waits for others.
+        """Return the round-trip time of the idle path in ns: both delays without jitter, and the
+        times for which packets are collected.
         """
         return sum(each.delay_ns + each.aggregate_ns for each in (self.down, self.up))
 
@@ -101,8 +101,7 @@ class Impairments(Wire):
     """How packets are lost."""
     rate_bit_s: Annotated[U64 | None, Asks("a rate")]
     """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
-    Where a trace gives the rate, null, or the trace's mean rate where a discipline is set up for
-    one."""
+    With a trace it is null, or the trace's mean rate if a discipline needs a rate."""
     limit_packets: Annotated[U32, DETAIL]
     """The most packets in netem: those in the delay line and those queued for the bottleneck."""
     shaper_queue_bytes: Annotated[U32 | None, Asks("a rate that changes")]
@@ -232,7 +231,7 @@ class PeriodicLoss(Wire):
         return 1 / self.packets
 
     def lost_of(self, packets: int) -> int:
-        """Count the losses among the first packets of a run."""
+        """Return how many of this many first packets of a run are lost."""
         return packets // self.packets
 
 
@@ -254,7 +253,7 @@ class ListedLoss(Wire):
         return 0.0
 
     def lost_of(self, packets: int) -> int:
-        """Count the losses among the first packets of a run."""
+        """Return how many of this many first packets of a run are lost."""
         return sum(number <= packets for number in self.numbers)
 
 

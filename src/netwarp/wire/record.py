@@ -1,7 +1,7 @@
-"""The records, which the endpoint returns as one JSON object a line.
+"""The records, which the endpoint writes as one JSON object per line.
 
-Times are integer nanoseconds since the run's epoch (the path is built, nobody has
-sent anything), read from one clock for both sides.
+Times are integer nanoseconds since the run's epoch (when the path has been built, and nothing has
+been sent), by one clock for both sides.
 """
 
 from __future__ import annotations
@@ -159,22 +159,22 @@ Record = Annotated[
 ]
 
 MOST_BYTES = 256 << 20
-"""Largest file of records in bytes that is read; also the most that a server may send about a
+"""Largest file of records that is read, in bytes; also the most that a server may send about a
 run.
 """
 MOST_LINE_BYTES = 64 << 20
-"""Longest line of it in bytes. The record of a program with 1 MiB of output has 7 MiB if all of it
-is escaped.
+"""Longest line of such a file in bytes. The record of a program with 1 MiB of output has 7 MiB if
+every byte is escaped.
 """
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 
 
 def record_from_json(line: str | bytes, source: str = "record") -> Record:
-    """Read one line of ``records.jsonl``.
+    """Parse one line of ``records.jsonl``.
 
     Raises:
-        RecordError: not a record of this format; the message names ``source``.
+        RecordError: it is not a record of this format; the message names ``source``.
     """
     try:
         return _RECORD.validate_json(line)
@@ -185,16 +185,16 @@ def record_from_json(line: str | bytes, source: str = "record") -> Record:
 
 
 def record_to_json(record: Record) -> str:
-    """Write one record as one line, without the newline, as the endpoint would."""
+    """Return a record as one line, without the newline, exactly as the endpoint writes it."""
     return json.dumps(record.to_json(), separators=(",", ":"))
 
 
 def read_records(path: str | PathLike[str]) -> list[Record]:
-    """Read a run's records.
+    """Return a run's records, read from their file.
 
     Raises:
-        RecordError: unreadable, or a line is not a record; the message names file and line. A last
-            line without newline is a write cut short.
+        RecordError: the file is unreadable, or a line is not a record; the message names file and
+            line. A last line without newline was not written completely.
     """
     try:
         with Path(path).open("rb") as file:
@@ -207,8 +207,8 @@ def read_records(path: str | PathLike[str]) -> list[Record]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Yield the lines one by one. Only a line feed ends a line, because JSON leaves characters such
-    as U+2028 as they are.
+    """Yield the lines one by one. Only a line feed ends a line, because JSON may contain characters
+    such as U+2028.
     """
     read_bytes = 0
     while line := file.readline(MOST_LINE_BYTES + 1):

@@ -1,4 +1,5 @@
-"""What the orchestrator of a run and its two roles say to each other: orders and messages.
+"""The messages between the orchestrator of a run and its two roles: orders to the roles, messages
+from them.
 
 A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on
 a line of its own. Standard output and standard error remain the console.
@@ -54,7 +55,7 @@ class DetachedOrder(Wire):
 
 class FinishOrder(Wire):
     """To the server: the client is done, so report and exit. The client's last packet may have been
-    lost; wait for nothing of it.
+    lost, so do not wait for it.
     """
 
     order: Literal["finish"]

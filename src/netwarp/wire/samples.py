@@ -1,6 +1,6 @@
 """Records of samples of queues and connections, over the time of a run.
 
-Samples are columns: the numbers at one place of all lists are of one moment.
+Samples are columns: numbers with the same index in all lists are of the same time.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ class Timeline(Wire):
     events: Annotated[tuple[Event, ...], INSIDE] = Field(strict=False)
     """Single events, in order of time."""
     redraws: Annotated[tuple[Redraw, ...], CHANGES] = Field(strict=False)
-    """Delays that are drawn anew periodically."""
+    """Delays that are drawn at random again and again, periodically."""
     traces: Annotated[tuple[Trace, ...], CHANGES] = Field(strict=False)
     """Rates that follow a trace."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing happens."""
+        """Whether there are no events, redraws or traces."""
         return not (self.events or self.redraws or self.traces)
 
     @property
@@ -78,7 +78,7 @@ class Restore(Wire):
 class Delay(Wire):
     """Packets that arrive from now on are delayed by this much.
 
-    Where no rate keeps them in order, they may be reordered.
+    They may be reordered if no rate keeps them in order.
     """
 
     kind: Literal["delay"]
@@ -122,7 +122,7 @@ Change = Annotated[
 
 
 class Redraw(Wire):
-    """A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0."""
+    """A path whose delay is drawn again at a fixed period, from a normal distribution cut at 0."""
 
     path: Annotated[U32, DETAIL]
     """Index of the path."""
@@ -137,7 +137,7 @@ class Redraw(Wire):
 
 
 class Trace(Wire):
-    """A direction of a path whose rate follows a trace, over and over."""
+    """A direction of a path whose rate follows a trace, which repeats when it ends."""
 
     path: Annotated[U32, DETAIL]
     """Index of the path."""

@@ -28,7 +28,7 @@ class Traffic(Wire):
 
     @property
     def direction(self) -> Direction:
-        """Contents go down."""
+        """Direction of the content: down."""
         return "down"
 
 

@@ -1,4 +1,4 @@
-"""Records of what was transferred, and over which connections."""
+"""Records of transfers, and of the connections over which they were made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Side = Annotated[
 
 
 class Connection(Wire):
-    """One side of one connection, written when it is over."""
+    """One side of one connection, written when it has ended."""
 
     record: Literal["connection"]
     """Always `connection`."""
@@ -35,7 +35,7 @@ class Connection(Wire):
     was asked for."""
     start_ns: U64
     """When the client called `connect`, for the first time if it moved before the handshake was
-    complete and began anew; when the server accepted the connection."""
+    complete and began again; for a server, when it accepted the connection."""
     connected_ns: U64
     """Ready for application data. With early data that is before the peer has answered: at once
     (`tcp`, `quic`), or when TCP is connected (`tls`)."""
@@ -143,7 +143,7 @@ class Handover(Wire):
     record: Literal["handover"]
     """Always `handover`."""
     at_ns: U64
-    """When the client was told."""
+    """When the client was notified."""
     path: U32
     """Index of the path."""
     longest_gap_ns: U64 | None

@@ -1,4 +1,4 @@
-"""The transport of a job: how bytes travel."""
+"""The transport of a job: the protocol, its implementation, and its options."""
 
 from __future__ import annotations
 
@@ -121,7 +121,9 @@ class Transport(Wire):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        """The implementations at its ends that are not netwarp's own, the server's first."""
+        """Return the implementations at its two ends that are not netwarp's own, the server's
+        first.
+        """
         client = () if self.client is None else (self.client.stack,)
         return client if self.stack is None else (self.stack, *client)
 
@@ -149,14 +151,14 @@ class Stack(Wire):
     program: str
     """Absolute path of the program."""
     contract: Contract
-    """The contract by which the program is told what to do."""
+    """The interface with which the program is started and told what to do."""
 
 
 class ClientEnd(Wire):
     """The client's end of a connection between two implementations."""
 
     stack: Stack
-    """The client's implementation, by the same contract as the server's."""
+    """The client's implementation, with the same interface as the server's."""
     congestion: str
     """The client's congestion control by its name in that stack."""
 

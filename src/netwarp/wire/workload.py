@@ -1,4 +1,4 @@
-"""The workload of a job: what travels."""
+"""The workload of a job: what is transferred."""
 
 from __future__ import annotations
 
@@ -60,17 +60,17 @@ class Bulk(Extended):
     once its connections are closed, and compares that with the sender's content. Otherwise the
     hashes of the chunks are compared."""
     done: Done
-    """How the sender learns that all has arrived."""
+    """How the sender learns that all content has arrived."""
     duration_ns: U64 | None
-    """How long after it began the client breaks off, so that what has arrived by then is the
+    """Time after its beginning at which the client aborts, so that what has arrived by then is the
     result. Null: the content arrives completely."""
     case: InteropCase | None = None
-    """The test case of the QUIC interop runner that programs by its contract carry out; null for
+    """The test case of the QUIC interop runner that programs with its interface carry out; null for
     one file in the case `transfer`."""
 
 
 class InteropCase(Wire):
-    """A test case of the QUIC interop runner, as the two programs are told of it."""
+    """A test case of the QUIC interop runner, in the values that the two programs get."""
 
     server: str
     """`TESTCASE` in the server's environment."""
@@ -81,7 +81,7 @@ class InteropCase(Wire):
     name_bytes: U32
     """Length of each file's name."""
     certificates: U32
-    """Length of the server's certificate chain, without the authority's."""
+    """Number of certificates in the server's chain, without the authority's."""
 
 
 ViewerClock = Annotated[
@@ -133,7 +133,7 @@ class Stream(Extended):
 
     @property
     def direction(self) -> Direction:
-        """A medium goes to its player at the client."""
+        """Direction of the content: down, to the player at the client."""
         return "down"
 
 

@@ -1,11 +1,11 @@
-//! The workload of programs that are not netwarp's own, and how each of them ran.
+//! The workload of programs that are not netwarp's own, and the record of how each of them ran.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
 /// A server and a client that are programs of the machine, each in its host's namespaces.
 ///
-/// They see the machine's files below layers in memory, which receive what they write.
+/// They see the machine's files, but what they write goes to layers in memory above these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Command {
@@ -15,13 +15,13 @@ pub struct Command {
     pub client: Vec<String>,
     /// The sign that the server is ready.
     pub ready: Ready,
-    /// Variables of both programs' environments beside the usual ones.
+    /// Environment variables of both programs, besides the usual ones.
     pub environment: Vec<Variable>,
     /// The directory in which both start; an absolute path of the machine.
     pub working_directory: String,
     /// Memory of the guest, which also holds the files that programs write.
     pub memory_bytes: u64,
-    /// Date at which they start on a clock of virtual time, in seconds since 1970.
+    /// Date at which the programs start, by the clock in virtual time, in seconds since 1970.
     pub start_date_s: u64,
     /// Whether coarse clocks are as exact as the others, in virtual time.
     pub exact_coarse_clocks: bool,
@@ -30,7 +30,7 @@ pub struct Command {
     pub shared: bool,
     /// Whether the files that they write are kept, in `written/` of the run directory.
     pub keep: bool,
-    /// Numbers that are read from their output when the run is over; the endpoint does not read them.
+    /// Numbers that are read from the programs' output when the run is over; the endpoint does not read them.
     pub metrics: Vec<PrintedMetric>,
     /// Programs on further hosts of the job's network, in the order in which they are started: the first when the
     /// server is ready, each of the others when the one before it is ready, and the client when all are. Left out:
@@ -51,7 +51,7 @@ pub enum Ready {
     },
     /// The server has printed a line.
     Line {
-        /// A regular expression that the line matches somewhere.
+        /// A regular expression that matches a part of the line.
         pattern: String,
     },
     /// A file exists.
@@ -83,7 +83,7 @@ pub struct PrintedMetric {
     pub extraction: Extraction,
     /// The factor that converts it to the unit in the name.
     pub scale: f64,
-    /// The host of the program that prints it, where that is neither the server's nor the client's.
+    /// Host of the program that prints the number, if that is neither the server's nor the client's.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub host: Option<String>,
 }
@@ -105,7 +105,7 @@ pub enum Extraction {
     },
 }
 
-/// A program on a further host of a network. It ends as the server does.
+/// A program on a further host of a network. It is ended in the same way as the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HostProgram {

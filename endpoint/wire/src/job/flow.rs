@@ -24,7 +24,7 @@ pub struct Flow {
     pub messages: Option<u64>,
     /// Messages due later than this after the first are not sent; null for as long as `messages` take.
     pub duration_ns: Option<u64>,
-    /// Whether the receiver writes a line for each message to the run directory.
+    /// Whether the receiver writes a table to the run directory with a line for each message.
     pub packet_table: bool,
 }
 

@@ -27,7 +27,7 @@ pub use self::traffic::*;
 pub use self::transport::*;
 pub use self::workload::*;
 
-/// One run, resolved to numbers.
+/// One run, with all its values as numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Job {
@@ -35,11 +35,11 @@ pub struct Job {
     pub format: u32,
     /// Name of the run in messages, such as `c003-r01`.
     pub run: String,
-    /// Seed of what the endpoint itself draws. The paths have their own seeds.
+    /// Seed of the endpoint's own random numbers; the paths have seeds of their own.
     pub seed: u64,
     /// The paths, with one router each. The first is used unless the transport can use several.
     pub paths: Vec<Path>,
-    /// The workloads, which share the paths. A role is given a job with its own alone.
+    /// The workloads, which share the paths. Each role gets a job with its own workload only.
     pub workloads: Vec<Exchange>,
     /// The events of the paths during the run.
     pub timeline: Timeline,
@@ -47,7 +47,7 @@ pub struct Job {
     pub capture: bool,
     /// How often queues and connections are sampled; null for never.
     pub sampling: Option<Sampling>,
-    /// The limits at which the run is given up.
+    /// Limits beyond which the run is ended as failed.
     pub limits: Limits,
     /// The guest kernel, by a version or the name of its build; null for the machine's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
@@ -72,8 +72,8 @@ pub struct Exchange {
     pub transport: Transport,
     /// The workload: what is sent.
     pub workload: Workload,
-    /// The name that it shares with others of the study's run, of which records are evaluated together; null if it is
-    /// alone.
+    /// The name that it shares with other workloads of the run, whose records are evaluated together with its own; null
+    /// if there are none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub group: Option<String>,
     /// The hosts of its client and its server; null in a job without a network of its own.
@@ -91,11 +91,11 @@ pub struct Sampling {
     pub is_thinned: bool,
 }
 
-/// Limits at which a run is given up.
+/// Limits beyond which a run is ended as failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Limits {
-    /// The time on the run's own clock at which the run has failed.
+    /// Time of the run's clock beyond which the run has failed.
     pub virtual_ns: u64,
 }
 

@@ -1,4 +1,4 @@
-//! The network of a job whose links are not each a path from a client to a server.
+//! The network of a job: hosts, routers and links, if it has more than one client and one server.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -24,33 +24,33 @@ pub struct Network {
     pub hosts: Vec<String>,
     /// Names of the routers.
     pub routers: Vec<String>,
-    /// Where each of the job's paths, in their order, lies in the network.
+    /// The place in the network of each of the job's paths, in their order.
     pub links: Vec<Link>,
     /// Routers that translate addresses. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub nats: Vec<Nat>,
-    /// Routers of which no ICMP message leaves: none says that a packet was too big for a link, or that it had been
-    /// forwarded too often. Left out: none.
+    /// Routers of which no ICMP message leaves: so no sender learns from them that a packet was too big for a link, or
+    /// that it had been forwarded too often. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub silent: Vec<String>,
 }
 
-/// A cable between two nodes. What a direction does to packets happens where they leave a router; hosts do nothing to
-/// what they send.
+/// A cable between two nodes. Each direction's impairments are applied where packets leave a router; hosts apply none
+/// to what they send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Link {
-    /// The node at which packets up begin, and packets down end.
+    /// The node at which the direction `up` begins, and `down` ends.
     pub first: String,
     /// The node at the other end.
     pub second: String,
-    /// Its name, if that is not the names of its two nodes.
+    /// The link's name; null for one that is made of the names of its two nodes.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub name: Option<String>,
 }
 
-/// A router that replaces the source address of what it forwards to the outside by its own (masquerading), and
-/// remembers for how long the answers belong to whom.
+/// A router that replaces the source address of packets to the outside by its own (masquerading), and remembers for
+/// some time to whom the answers belong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Nat {

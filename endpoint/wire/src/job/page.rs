@@ -1,4 +1,4 @@
-//! The workload of a web page, and what a client recorded of each of its resources.
+//! The workload of a web page, and the record that a client makes of each of its resources.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};

@@ -15,9 +15,9 @@ pub struct Path {
     pub attached: bool,
     /// Whether the MAC addresses on its links are known from the start.
     pub neighbours: Neighbours,
-    /// Server to client.
+    /// Impairments from server to client.
     pub down: Impairments,
-    /// Client to server.
+    /// Impairments from client to server.
     pub up: Impairments,
     /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are alike in it.
     #[serde(default, skip_serializing_if = "is_left_out")]
@@ -49,8 +49,8 @@ pub struct Impairments {
     pub distribution: Distribution,
     /// How packets are lost.
     pub loss: Loss,
-    /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited. Where a trace gives
-    /// the rate, null, or the trace's mean rate where a discipline is set up for one.
+    /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited. With a trace it is
+    /// null, or the trace's mean rate if a discipline needs a rate.
     pub rate_bit_s: Option<u64>,
     /// The most packets in netem: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,

@@ -14,7 +14,7 @@ use super::Direction;
 pub struct Timeline {
     /// Single events, in order of time.
     pub events: Vec<Event>,
-    /// Delays that are drawn anew periodically.
+    /// Delays that are drawn at random again and again, periodically.
     pub redraws: Vec<Redraw>,
     /// Rates that follow a trace.
     pub traces: Vec<Trace>,
@@ -43,7 +43,7 @@ pub enum Change {
     Restore {},
     /// Packets that arrive from now on are delayed by this much.
     ///
-    /// Where no rate keeps them in order, they may be reordered.
+    /// They may be reordered if no rate keeps them in order.
     Delay {
         /// One-way delay from server to client.
         down_ns: u64,
@@ -63,7 +63,7 @@ pub enum Change {
     Detach {},
 }
 
-/// A path whose delay is drawn anew at a fixed period, from a normal distribution cut at 0.
+/// A path whose delay is drawn again at a fixed period, from a normal distribution cut at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Redraw {
@@ -79,7 +79,7 @@ pub struct Redraw {
     pub seed: u64,
 }
 
-/// A direction of a path whose rate follows a trace, over and over.
+/// A direction of a path whose rate follows a trace, which repeats when it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Trace {

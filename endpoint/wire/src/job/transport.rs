@@ -1,4 +1,4 @@
-//! The transport of a job: how bytes travel.
+//! The transport of a job: the protocol, its implementation, and its options.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub struct Stack {
     pub version: String,
     /// Absolute path of the program.
     pub program: String,
-    /// The contract by which the program is told what to do.
+    /// The interface with which the program is started and told what to do.
     pub contract: Contract,
 }
 
@@ -214,7 +214,7 @@ pub struct QuicOptions {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ClientEnd {
-    /// The client's implementation, by the same contract as the server's.
+    /// The client's implementation, with the same interface as the server's.
     pub stack: Stack,
     /// The client's congestion control by its name in that stack.
     pub congestion: String,

@@ -1,4 +1,4 @@
-//! The workload of a job: what travels.
+//! The workload of a job: what is transferred.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub enum Workload {
     Stream(Stream),
     /// A server and a client that are programs of the machine, each in its host's namespaces.
     ///
-    /// They see the machine's files below layers in memory, which receive what they write.
+    /// They see the machine's files, but what they write goes to layers in memory above these.
     Command(Command),
     /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///
@@ -58,13 +58,13 @@ pub struct Bulk {
     /// Whether the receiver writes each chunk to a file, puts the files together in order to one once its connections
     /// are closed, and compares that with the sender's content. Otherwise the hashes of the chunks are compared.
     pub merge: bool,
-    /// How the sender learns that all has arrived.
+    /// How the sender learns that all content has arrived.
     pub done: Done,
-    /// How long after it began the client breaks off, so that what has arrived by then is the result. Null: the content
-    /// arrives completely.
+    /// Time after its beginning at which the client aborts, so that what has arrived by then is the result. Null: the
+    /// content arrives completely.
     pub duration_ns: Option<u64>,
-    /// The test case of the QUIC interop runner that programs by its contract carry out; null for one file in the case
-    /// `transfer`.
+    /// The test case of the QUIC interop runner that programs with its interface carry out; null for one file in the
+    /// case `transfer`.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub case: Option<InteropCase>,
 }
@@ -111,7 +111,7 @@ pub enum Done {
     Transfer,
 }
 
-/// A test case of the QUIC interop runner, as the two programs are told of it.
+/// A test case of the QUIC interop runner, in the values that the two programs get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct InteropCase {
@@ -123,7 +123,7 @@ pub struct InteropCase {
     pub file_bytes: Vec<u64>,
     /// Length of each file's name.
     pub name_bytes: u32,
-    /// Length of the server's certificate chain, without the authority's.
+    /// Number of certificates in the server's chain, without the authority's.
     pub certificates: u32,
 }
 

@@ -1,4 +1,4 @@
-//! The workload of programs that are not netwarp's own, and how each of them ran.
+//! The workload of programs that are not netwarp's own, and the record of how each of them ran.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct ProgramRecord {
     pub side: Side,
     /// When its process was started.
     pub started_ns: u64,
-    /// Server: when it was ready.
+    /// When the server was ready; null for a client.
     pub ready_ns: Option<u64>,
     /// When its process ended.
     pub ended_ns: u64,
@@ -32,8 +32,8 @@ pub struct ProgramRecord {
     pub host: Option<String>,
 }
 
-/// The file that a client's program has left, in a run by the interop runner's contract. What the program does
-/// meanwhile is not known, so times are those of its process and of its host's packets.
+/// The file that a client's program has left, in a run of programs with the interface of the interop runner. What the
+/// program does during that time is not known, so times are those of its process and of its host's packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct DownloadRecord {

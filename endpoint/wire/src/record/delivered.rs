@@ -22,8 +22,8 @@ pub struct CalibrationRecord {
     pub interval_ns: u64,
     /// Packets that the sender's link carried to the router.
     pub offered_packets: u64,
-    /// Bytes of these packets, Ethernet headers included; null where a router sends them, which counts what leaves its
-    /// queue.
+    /// Bytes of these packets, Ethernet headers included; null if a router sends them, because a router counts what
+    /// leaves its queue.
     pub offered_bytes: Option<u64>,
     /// Packets that the receiver's link carried from the router.
     pub delivered_packets: u64,
@@ -66,9 +66,9 @@ pub struct DisciplineRecord {
     pub marked_packets: u64,
 }
 
-/// What the receiving host imposed on the packets of a run that came in, between two hosts.
+/// What the receiving host did to the incoming packets of a run between two hosts.
 ///
-/// It is as read back from the kernel, and comes on top of what the network between them does.
+/// It was read back from the kernel, and comes in addition to what the network between the hosts does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ImposedRecord {
@@ -88,7 +88,7 @@ pub struct ImposedRecord {
     pub rate_bit_s: Option<u64>,
     /// Packets netem holds at most.
     pub limit_packets: u32,
-    /// Share of packets sent on at once, overtaking the delay line.
+    /// Share of packets that are sent at once, before those in the delay line.
     pub reorder: Reorder,
     /// Share of packets sent twice, 0 to 1.
     pub duplicate_ratio: f64,
@@ -119,8 +119,8 @@ pub struct ProbeRecord {
 
 /// What a path between two hosts did right before or after the run, measured with datagrams.
 ///
-/// Nothing sets the properties of the network between the hosts: what a study asks for, the hosts impose on top of
-/// them.
+/// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the hosts
+/// themselves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PathMeasurementRecord {
@@ -138,7 +138,7 @@ pub struct PathMeasurementRecord {
     pub min_rtt_ns: Option<u64>,
     /// Median of the round-trip times.
     pub median_rtt_ns: Option<u64>,
-    /// The round-trip time that nine of ten did not exceed.
+    /// Round-trip time that 90 % of the echoes did not exceed.
     pub p90_rtt_ns: Option<u64>,
     /// Largest round-trip time.
     pub max_rtt_ns: Option<u64>,
@@ -147,8 +147,8 @@ pub struct PathMeasurementRecord {
     pub rate_down_bit_s: Option<u64>,
     /// The same rate from client to server.
     pub rate_up_bit_s: Option<u64>,
-    /// The largest error, in either direction, of the server's times in these records, estimated from the two clocks'
-    /// readings in the datagrams.
+    /// Largest error of the server's times in these records, in either direction, estimated from both clocks' times in
+    /// the datagrams.
     pub clock_uncertainty_ns: Option<u64>,
     /// Share of the client's CPU time in use since the previous measurement, the run included; null in the first
     /// measurement.

@@ -37,7 +37,7 @@ pub struct FlowStatsRecord {
     pub direction: Direction,
     /// How many were sent, if the counting side knows; otherwise `flow_sent` has it.
     pub sent: Option<u64>,
-    /// How many of them arrived.
+    /// How many arrived.
     pub received: u64,
     /// The size of all that arrived, in bytes.
     pub received_bytes: u64,
@@ -50,7 +50,7 @@ pub struct FlowStatsRecord {
     /// Sum of the absolute differences in delay between each and the previous arrival (RFC 3393).
     pub jitter_sum_ns: u64,
     /// The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the following fields
-    /// are null or empty where single packets are not seen.
+    /// are null or empty if single packets are not observed.
     pub rfc3550_jitter_ns: Option<u64>,
     /// How many arrived after one that was sent later (RFC 4737, section 3.3).
     pub reordered: Option<u64>,

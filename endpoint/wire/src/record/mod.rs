@@ -1,7 +1,7 @@
-//! The records, which the endpoint returns as one JSON object a line.
+//! The records, which the endpoint writes as one JSON object per line.
 //!
-//! Times are integer nanoseconds since the run's epoch (the path is built, nobody has sent anything), read from one
-//! clock for both sides.
+//! Times are integer nanoseconds since the run's epoch (when the path has been built, and nothing has been sent), by
+//! one clock for both sides.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 mod command;
@@ -32,7 +32,7 @@ use crate::job::Event;
 pub enum Record {
     /// First record: what carried out the run.
     Start(StartRecord),
-    /// One side of one connection, written when it is over.
+    /// One side of one connection, written when it has ended.
     Connection(ConnectionRecord),
     /// A content, or a chunk of one, moved over one stream; each end has a record of it.
     Transfer(TransferRecord),
@@ -52,8 +52,8 @@ pub enum Record {
     Goodput(GoodputRecord),
     /// How one program ran, written when it has ended.
     Program(ProgramRecord),
-    /// The file that a client's program has left, in a run by the interop runner's contract. What the program does
-    /// meanwhile is not known, so times are those of its process and of its host's packets.
+    /// The file that a client's program has left, in a run of programs with the interface of the interop runner. What
+    /// the program does during that time is not known, so times are those of its process and of its host's packets.
     Download(DownloadRecord),
     /// What the sender of a flow handed to its transport.
     #[serde(rename = "flow_sent")]
@@ -86,16 +86,16 @@ pub enum Record {
     ConnectionSamples(ConnectionSamplesRecord),
     /// A bottleneck's queueing discipline as read back from the kernel, with its counters.
     Discipline(DisciplineRecord),
-    /// What the receiving host imposed on the packets of a run that came in, between two hosts.
+    /// What the receiving host did to the incoming packets of a run between two hosts.
     ///
-    /// It is as read back from the kernel, and comes on top of what the network between them does.
+    /// It was read back from the kernel, and comes in addition to what the network between the hosts does.
     Imposed(ImposedRecord),
     /// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
     Probe(ProbeRecord),
     /// What a path between two hosts did right before or after the run, measured with datagrams.
     ///
-    /// Nothing sets the properties of the network between the hosts: what a study asks for, the hosts impose on top of
-    /// them.
+    /// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the
+    /// hosts themselves.
     #[serde(rename = "path_measurement")]
     PathMeasurement(PathMeasurementRecord),
     /// An event of the timeline that was applied.

@@ -1,4 +1,4 @@
-//! The workload of a web page, and what a client recorded of each of its resources.
+//! The workload of a web page, and the record that a client makes of each of its resources.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,11 @@ use crate::job::Http;
 pub struct ResourceRecord {
     /// Index of the resource.
     pub resource: u32,
-    /// Index of the connection that carried it.
+    /// Index of the connection over which it came.
     pub connection: u32,
     /// Index of the request on its connection, from 0.
     pub request: u32,
-    /// The version of HTTP that it came over.
+    /// The version of HTTP over which it came.
     pub http: Http,
     /// Status of the response.
     pub status: u16,
@@ -40,12 +40,12 @@ pub struct ResourceRecord {
 pub struct PageLoadRecord {
     /// Name and version of the browser.
     pub browser: String,
-    /// It was told to load the page.
+    /// When it was told to load the page.
     pub navigation_start_ns: u64,
-    /// The page and all that it loads had arrived (`loadEventStart`).
+    /// When the page and all that it loads had arrived (`loadEventStart`).
     pub load_event_ns: u64,
-    /// The first text or image was shown; null where the browser does not say.
+    /// When the first text or image was shown; null if the browser does not report it.
     pub first_contentful_paint_ns: Option<u64>,
-    /// The largest text or image was shown; null where the browser does not say.
+    /// When the largest text or image was shown; null if the browser does not report it.
     pub largest_contentful_paint_ns: Option<u64>,
 }

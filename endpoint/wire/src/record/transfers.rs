@@ -1,11 +1,11 @@
-//! Records of what was transferred, and over which connections.
+//! Records of transfers, and of the connections over which they were made.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Direction, Resume, TransportKind};
 
-/// One side of one connection, written when it is over.
+/// One side of one connection, written when it has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionRecord {
@@ -20,7 +20,7 @@ pub struct ConnectionRecord {
     /// What it used of an earlier connection, as the stack reports at the end: it may be less than was asked for.
     pub resumed: Resume,
     /// When the client called `connect`, for the first time if it moved before the handshake was complete and began
-    /// anew; when the server accepted the connection.
+    /// again; for a server, when it accepted the connection.
     pub start_ns: u64,
     /// Ready for application data. With early data that is before the peer has answered: at once (`tcp`, `quic`), or
     /// when TCP is connected (`tls`).
@@ -135,7 +135,7 @@ pub struct MergedRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HandoverRecord {
-    /// When the client was told.
+    /// When the client was notified.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,

@@ -1,4 +1,4 @@
-//! What the orchestrator of a run and its two roles say to each other: orders and messages.
+//! The messages between the orchestrator of a run and its two roles: orders to the roles, messages from them.
 //!
 //! A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on a line of its
 //! own. Standard output and standard error remain the console.
@@ -38,8 +38,8 @@ pub enum Order {
         /// Index of the path.
         path: u32,
     },
-    /// To the server: the client is done, so report and exit. The client's last packet may have been lost; wait for
-    /// nothing of it.
+    /// To the server: the client is done, so report and exit. The client's last packet may have been lost, so do not
+    /// wait for it.
     Finish {},
 }
 
