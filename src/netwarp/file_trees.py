@@ -49,11 +49,11 @@ class Entry:
     """Type and permissions (`st_mode`), for a link those of the link itself."""
 
     def unlink(self) -> None:
-        """Remove it; it must not be a directory."""
+        """Remove the entry, which must not be a directory."""
         os.unlink(self.name, dir_fd=self.folder)
 
     def allow(self, owner: int, most: int = 0o777) -> None:
-        """Add permissions for its owner, and remove its set-id and sticky bits.
+        """Add permissions for the entry's owner, and remove its set-id and sticky bits.
 
         Nothing happens if it is no longer a directory or a regular file.
 

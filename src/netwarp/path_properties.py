@@ -70,7 +70,7 @@ class PathProperty:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """Titles of all its keys: `loss_up` is "Packet loss up"."""
+        """Titles of all keys of the property: `loss_up` is "Packet loss up"."""
         title = self.title or self.key.replace("_", " ").capitalize()
         return {key: title + key.removeprefix(self.key).replace("_", " ") for key in self.keys}
 

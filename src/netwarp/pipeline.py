@@ -296,7 +296,7 @@ class _Executed:
         return True
 
     def looks(self, staging: Staging) -> tuple[Look, ...]:
-        """Return the looks at the samples, which follow from the plan."""
+        """Return the looks (interim tests) at the samples, which follow from the plan."""
         from netwarp.claims.too_few import questions_of
 
         in_real_time = self.backend.clock == "real"

@@ -41,7 +41,7 @@ def read_regular_file(path: Path, most_bytes: int) -> bytes:
 
 
 def regular_file_size(path: Path) -> int:
-    """Return the size in bytes of a regular file that can be read.
+    """Return the size in bytes of a regular, readable file.
 
     Raises:
         UnreadableFileError: it cannot be opened, or is not a regular file.

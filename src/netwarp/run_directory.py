@@ -132,7 +132,7 @@ class RunDirectory:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             lock = os.open(self.path / LOCK_FILE, flags, 0o644)
             try:
-                self._take(lock, made)
+                self._acquire(lock, made)
                 make_folder(self.runs)
             except BaseException:
                 os.close(lock)
@@ -158,11 +158,11 @@ class RunDirectory:
         places = (place for place in vars(self).values() if isinstance(place, Path))
         return {LOCK_FILE, *(place.name for place in places if place != self.path)}
 
-    def _take(self, lock: int, made: Sequence[Path]) -> None:
+    def _acquire(self, lock: int, made: Sequence[Path]) -> None:
         """Lock the directory.
 
         Args:
-            lock: the file that is locked.
+            lock: descriptor of the file that is locked.
             made: folders that were created for it, and that are removed if nothing can be locked.
 
         Raises:
@@ -199,9 +199,7 @@ class RunDirectory:
         return {name for name in folders if RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
-        """Create the hidden directory of a new run, in place of one that an interrupted run has
-        left.
-        """
+        """Create the hidden directory of a new run; one that an interrupted run left is replaced."""
         partial = self.partial_path(run)
         remove(partial)
         partial.mkdir()
@@ -322,7 +320,9 @@ class RunDirectory:
         return [] if folder.is_symlink() else sorted(folder.glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
-        """Return whether results and report are this version's, of all runs, and unchanged."""
+        """Return whether results, summary and report were made by this version from all existing
+        runs, and have not been changed since.
+        """
         try:
             return self.report_file.is_file() and read_text(self.drawn_file) == self.drawn(version)
         except (OSError, ValueError):
@@ -345,8 +345,7 @@ class RunDirectory:
         return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Return the lines of the plan as far as they are valid; empty if nothing was planned here
-        yet.
+        """Return the valid first lines of the plan; empty if nothing was planned here yet.
 
         Raises:
             RunDirectoryError: the folder of the runs is a symbolic link.

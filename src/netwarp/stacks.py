@@ -93,13 +93,13 @@ class Stack(Manifest):
 
     @property
     def decides_alone(self) -> bool:
-        """Whether its program chooses the transport's options by itself."""
+        """Whether the stack's program chooses the transport's options by itself."""
         return self.contract == "interop"
 
     @property
     def shown_name(self) -> str:
-        """Its name and version; with two implementations, those of the client and those of the
-        server.
+        """The stack's name and version; with two implementations, those of the client and those of
+        the server.
         """
         own = f"{self.name} {self.version}"
         return own if self.client is None else f"{self.client.shown_name} to {own}"

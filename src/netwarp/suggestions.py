@@ -79,7 +79,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     for other in OTHER_NAMES.get(asked, ()):
         if other in names:
             return names[other]
-    # A word with one of two letters in common with a word of one letter is not spelt like it.
+    # A word of two letters is not similar to a word that is one of these letters.
     scored = [
         (_nearness(asked, plain), -place, plain)
         for place, plain in enumerate(names)

@@ -158,7 +158,7 @@ def _shown(comparison: Comparison, metric: str) -> _Shown:
     if is_turned:
         effect, bounds = -effect, bounds and (-bounds[1], -bounds[0])
     if comparison.verdict is Verdict.EQUIVALENT:
-        limits = limits[1:]  # how near to no difference it is does not matter
+        limits = limits[1:]  # its distance from no difference does not matter
     decimals = _decimals(effect if decided else None, bounds, limits, 3 if unit == "×" else 2)
     return _Shown(unit, effect, bounds, decimals, signed=unit != "×" and not decided)
 

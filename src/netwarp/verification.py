@@ -53,7 +53,7 @@ class VerifiedRun:
 
     @property
     def is_identical(self) -> bool:
-        """Whether its records are the same, byte for byte."""
+        """Whether the records of both runs are the same, byte for byte."""
         return self.difference is None and self.failed is None
 
     @property
@@ -83,7 +83,7 @@ class Verification:
 
     @property
     def is_identical(self) -> bool:
-        """Whether all records of the sample are the same."""
+        """Whether all records of the sample are the same as before, byte for byte."""
         return all(run.is_identical for run in self.runs)
 
     def to_json(self) -> dict[str, Any]:

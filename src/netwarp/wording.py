@@ -188,7 +188,7 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
     most = max(0, MOST_DIGITS - 1 - math.floor(math.log10(abs(mean))))
     if decimals > most:
         decimals, half = most, math.ceil(half * 10**most) / 10**most
-    # A half-width as large as the mean is written with the mean's digits, and no more.
+    # A half-width as large as the mean has no more digits than the mean.
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}".replace(",", THIN).replace("-", MINUS)
 
 

@@ -39,7 +39,7 @@ class Backend(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """The clock by which its runs are timed: the guest's, on which CPU work takes no time, or
+        """The clock that times a backend's runs: the guest's, on which CPU work takes no time, or
         the wall clock.
         """
 

@@ -55,7 +55,9 @@ class GuestKernel:
 
     @property
     def name(self) -> str:
-        """Its name among the built kernels: version, and hash of everything that determines it."""
+        """The kernel's name among the built kernels: version, and hash of everything that
+        determines it.
+        """
         return self.directory.name
 
     @property
@@ -65,12 +67,12 @@ class GuestKernel:
 
     @property
     def version_numbers(self) -> tuple[int, ...]:
-        """The numbers of its version, by which kernels are ordered."""
+        """The numbers in the kernel's version, by which kernels are ordered."""
         return tuple(int(number) for number in re.findall("[0-9]+", self.version))
 
     @property
     def expects_root_device(self) -> bool:
-        """Whether its command line must say that the root file system is on no device.
+        """Whether the kernel's command line must say that the root file system is on no device.
 
         User-Mode Linux assumes `root=98:0` where its command line has no other. Before 6.6, a
         kernel without block devices (`CONFIG_BLOCK`) then mounts no root at all
@@ -92,8 +94,8 @@ class GuestKernel:
 
     @property
     def seeds_netem(self) -> bool:
-        """Whether its netem accepts a seed, without which no random loss can be repeated (Linux 6.6
-        and later).
+        """Whether the kernel's netem accepts a seed, without which no random loss can be repeated
+        (Linux 6.6 and later).
 
         A kernel.json without this field is of a time when kernels before 6.6 were refused.
         """
@@ -110,7 +112,7 @@ class GuestKernel:
 
     @cached_property
     def options(self) -> frozenset[str]:
-        """The options that are on in its complete configuration, such as `CONFIG_IP_SCTP`.
+        """The options that are on in the kernel's complete configuration, such as `CONFIG_IP_SCTP`.
 
         Raises:
             BackendError: its configuration cannot be read.
@@ -140,8 +142,8 @@ class GuestKernel:
 
     @property
     def programs(self) -> list[Path]:
-        """The files that its process executes: the kernel, and the library that is loaded with it,
-        if any.
+        """The files that the kernel's process executes: the kernel, and the library that is loaded
+        with it, if any.
         """
         return [self.linux, *([self.preloaded] if self.preloaded else [])]
 

@@ -259,7 +259,8 @@ def choose_default(name: str | None, environ: Mapping[str, str] = os.environ) ->
 
 
 def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKernel:
-    """Remove a kernel from the cache. A version that several kernels have names none of them.
+    """Remove a kernel from the cache. If a name stands for a version that several kernels have,
+    none is removed.
 
     Raises:
         BackendError: no kernel of this name is built, or several are, it is the default, a build is
@@ -293,7 +294,7 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
 
 
 def _only_kernel_named(name: str, environ: Mapping[str, str]) -> GuestKernel:
-    """Find the only kernel that a name can mean.
+    """Return the kernel of a name; raise BackendError if none or several have it.
 
     Raises:
         BackendError: no kernel of this name is built, or several are.
@@ -312,7 +313,7 @@ def _only_kernel_named(name: str, environ: Mapping[str, str]) -> GuestKernel:
 
 @contextlib.contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """Hold the lock of the cache, which a build holds until it ends.
+    """Lock the kernel cache in the block; a build keeps it locked until it ends.
 
     Raises:
         BackendError: a build is under way, or the lock cannot be taken.
@@ -366,7 +367,7 @@ def described(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> d
 
 
 def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether it is the default kernel, which studies use that name none."""
+    """Return whether a kernel is the default one, which is used by studies that name none."""
     try:
         return find_kernel(environ).directory == kernel.directory
     except BackendError:

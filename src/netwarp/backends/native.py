@@ -73,7 +73,9 @@ class HostCapabilities:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> HostCapabilities:
-        """Make it from the JSON object that `netwarp-endpoint capabilities` prints."""
+        """Return the capabilities in the JSON object that `netwarp-endpoint capabilities`
+        prints.
+        """
         return cls(
             kernel=found["kernel"],
             rootless=found["rootless"],

@@ -26,7 +26,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that a machine must have."""
+    """One thing that a machine must have, with a check for it."""
 
     name: str
     check: Callable[[Machine], object]
@@ -51,7 +51,7 @@ def require(needs: Iterable[Need], machine: Machine) -> None:
 
 
 def programs(*names: str) -> Need:
-    """Return the need for the util-linux programs of these names."""
+    """Return the requirement that these util-linux programs are installed."""
 
     def check(_: Machine) -> None:
         missing = [name for name in names if shutil.which(name) is None]
@@ -142,7 +142,11 @@ def _describe_programs(_: Machine) -> str:
 
 
 PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=True)
-"""The need for the programs that workloads name, such as a browser; few studies name any."""
+"""The requirement that the programs are installed which workloads name, such as a browser; few
+studies name any.
+"""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
-"""The need for the program `netwarp-endpoint`, which builds paths and moves bytes."""
+"""The requirement that the program `netwarp-endpoint` is installed, which builds paths and moves
+bytes.
+"""

@@ -48,7 +48,7 @@ def cpu_ticks(pid: int) -> dict[int, int]:
     """Return the CPU time in ticks of a process and each of its living descendants."""
     ticks = {}
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # the process ended between two looks
+        with contextlib.suppress(OSError):  # the process ended between two readings
             ticks[each] = sum(_times(each)[:2])
     return ticks
 
@@ -62,7 +62,7 @@ def tree_cpu_s(pid: int) -> float:
     """CPU time of a process, its living descendants and those it has waited for, in seconds."""
     ticks = 0
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # it ended between two looks
+        with contextlib.suppress(OSError):  # it ended between two readings
             ticks += sum(_times(each))
     return ticks / os.sysconf("SC_CLK_TCK")
 
@@ -90,7 +90,7 @@ def peak_rss_bytes(pid: int) -> int:
     """
     largest_bytes = 0
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # it ended between two looks
+        with contextlib.suppress(OSError):  # it ended between two readings
             found = PEAK_RSS.search(Path(f"/proc/{each}/status").read_text())
             largest_bytes = max(largest_bytes, int(found[1]) * 1024 if found else 0)
     return largest_bytes

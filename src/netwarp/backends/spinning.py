@@ -125,7 +125,7 @@ def command_line(stack: bytes, top: int) -> tuple[str, ...] | None:
 def _userspace(pid: int) -> Iterator[int]:
     """Yield the process IDs of the host processes that run a guest's programs."""
     for each in process_tree(pid):
-        with contextlib.suppress(OSError):  # the process ended between two looks
+        with contextlib.suppress(OSError):  # the process ended between two readings
             if Path(f"/proc/{each}/comm").read_text().startswith(USERSPACE):
                 yield each
 

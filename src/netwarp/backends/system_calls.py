@@ -27,7 +27,9 @@ class SystemCall:
     arguments: tuple[int, ...]
 
     def is_missing(self) -> bool:
-        """Whether the kernel does not have it, or a filter forbids it, as in a container."""
+        """Return whether the kernel does not have the system call, or a filter forbids it, as in a
+        container.
+        """
         libc = ctypes.CDLL(None, use_errno=True)
         arguments = [ctypes.c_long(each) for each in self.arguments]
         answer: int = libc.syscall(ctypes.c_long(self.number), *arguments)
@@ -73,7 +75,7 @@ def missing_calls(calls: Iterable[SystemCall]) -> str | None:
 
 
 def system_calls(calls: Iterable[SystemCall]) -> Need:
-    """Return the need for these system calls."""
+    """Return the requirement that these system calls are available."""
 
     def check(_: Machine) -> None:
         missing = missing_calls(calls)

@@ -99,8 +99,8 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Return whether guests get huge pages for their memory where the machine has them: so it is
-    unless the user has set the directory of guests' memory.
+    """Return whether guests use huge pages for their memory if the machine has them: they do unless
+    the user has set the directory of guests' memory.
     """
     return not environ.get("NETWARP_SCRATCH")
 

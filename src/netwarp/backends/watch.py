@@ -93,7 +93,7 @@ def watch(
         exit_code=process.returncode,
         given_up=watcher.given_up,
         wall_s=time.monotonic() - watcher.started,
-        # Nobody tells the CPU time of processes that were killed in a number space of their own.
+        # The CPU time of processes that were killed in a PID namespace of their own is unknown.
         cpu_s=max(sum(each.ru_utime + each.ru_stime for each in usages), watcher.cpu_s),
         peak_rss_bytes=max([watcher.peak_rss_bytes, *(each.ru_maxrss * 1024 for each in left)]),
         virtual_s=watcher.virtual_s,
@@ -166,7 +166,7 @@ class _Watcher:
                 if now - looked >= look_in_s:
                     looked = now
                     look_in_s = min(2 * look_in_s, LOOK_EVERY_S)
-                    self._look(now)
+                    self._measure(now)
                     if self.given_up:
                         break
         if pending:
@@ -188,7 +188,7 @@ class _Watcher:
             self._moved_cpu_s = self.cpu_s
         self.on_progress(self.virtual_s)
 
-    def _look(self, now: float) -> None:
+    def _measure(self, now: float) -> None:
         """Measure CPU time and memory of the process, and set the reason to kill it if a bound is
         exceeded.
         """

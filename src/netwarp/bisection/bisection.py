@@ -64,7 +64,7 @@ class Bisection:
                 bisection.
         """
         self._begin({"bad": bad, "good": good, **asked})
-        # The good one first: what differs is held against it.
+        # The good one first, because others are compared with it.
         for commit, wanted in ((good, Answer.GOOD), (bad, Answer.BAD)):
             found = self._examined(commit)
             if found.answer is not wanted:

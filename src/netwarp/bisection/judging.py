@@ -25,7 +25,7 @@ def examined(commit: str, data: RunData) -> Examined:
     undecided and the others hold, and if no run at all succeeded, for example because the kernel
     does not boot.
     """
-    if untold := _untold(data):
+    if untold := _no_answer_text(data):
         return Examined(commit, Answer.SKIP, untold)
     results = data.expectations
     return Examined(commit, answer_of([each.kept for each in results]), answers_text(results))
@@ -43,7 +43,7 @@ def differing(commit: str, good: RunData, data: RunData) -> Examined:
     Raises:
         InputError: runs of the good commit failed.
     """
-    if untold := _untold(data):
+    if untold := _no_answer_text(data):
         return Examined(commit, Answer.SKIP, untold)
     found = compare_with_baseline(baseline_of(good), data, str(good.directory))
     return Examined(commit, answer_of_standings(found.standings), differences_text(found))
@@ -71,7 +71,7 @@ def differences_text(found: BaselineComparison) -> str:
     return _plain("\n".join(lines))
 
 
-def _untold(data: RunData) -> str:
+def _no_answer_text(data: RunData) -> str:
     """Return why the runs of a commit give no answer; "" if they give one."""
     runs = data.results.runs
     if len(data.results.failed) < len(runs):
@@ -95,5 +95,5 @@ def answers_text(results: Sequence[ExpectationResult]) -> str:
 
 
 def _plain(text: str) -> str:
-    # An error, which may quote it, shows no narrow spaces between digits.
+    # The text may be quoted in an error, where narrow spaces between digits are escaped.
     return text.replace("\u202f", " ")

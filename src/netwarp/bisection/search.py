@@ -75,9 +75,9 @@ def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remain
 
 
 def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[str]) -> str:
-    """Return the commit that divides the others best. If that one and its neighbours were skipped,
-    it is one further away the more of them there are, because commits that do not build are often
-    neighbours.
+    """Return the commit to test next: the one that divides the others best. The more of its
+    neighbours were skipped, the further away the returned one is, because commits that do not build
+    are often neighbours.
     """
     beginning = ranked[: 2 * len(skipped)]
     near = sum(each in set(skipped) for each in beginning)

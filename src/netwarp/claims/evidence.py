@@ -73,7 +73,7 @@ class Evidence:
     """
 
     def at_share(self, share: float) -> Evidence:
-        """Return the evidence of a look that has a share of the error probability.
+        """Return the evidence for an interim test (look) that has a share of the error probability.
 
         Its p-values are larger by the inverse of the share, so that they can be compared with the
         whole error probability.
@@ -87,8 +87,8 @@ class Evidence:
         )
 
     def replicates_needed(self, error: float, share: float | None = None) -> int | None:
-        """Return how many replicates would decide it with a power of 80 %; None if too many, or if
-        nothing is random.
+        """Return how many replicates would decide the question with a power of 80 %; None if too
+        many, or if nothing is random.
 
         Args:
             error: the whole error probability at which it is tested.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozenset[int]:
-    """Return the indices of the cells that need another stage of replicates: those that a later
-    look has enough replicates to decide.
+    """Return the indices of the cells that need another stage of replicates: those for which a
+    later interim test (look) has enough replicates to decide.
 
     If the study asks for a precision, these are the cells whose main metric has too wide a
     confidence interval. Otherwise they are those of undecided claims or expectations, or, if the

@@ -89,7 +89,7 @@ def of_one_run(cell: CellResult, metric: str, published: float) -> Evidence:
     holds = low * (1 - ROUNDING) <= published <= high * (1 + ROUNDING)
     text = _text(metric, mean, published, (low, high), "95 % of our runs in ")
     spread = math.log(high / mean)
-    # The answer is fixed; that there is a spread says that it may be wrong by chance.
+    # The answer is fixed; a spread means that it may be wrong by chance.
     may_err = Undecided(spread, abs(math.log(published / mean)), len(values)) if spread else None
     return Evidence(
         text, {"holds" if holds else "reversed": 0.0}, _values(mean, published, (low, high)),

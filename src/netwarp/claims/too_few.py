@@ -267,7 +267,9 @@ def _too_few(
 
 
 def _last_look(first: int, questions: int) -> tuple[int, float]:
-    """Return the number of replicates at the last look, and the look's error probability."""
+    """Return the number of replicates at the last interim test (look), and the test's error
+    probability.
+    """
     last = Staging().looks(first, questions)[-1]
     return last.replicates, ALPHA * last.share
 

@@ -102,7 +102,7 @@ def bisect(
             " is the first bad one; choose a good one that is (`git merge-base GOOD BAD` names one)"
         )
     loaded = judged_study(study, expect, changes, differs=differs)
-    find_endpoint()  # what refuses every run is better known before a kernel is compiled
+    find_endpoint()  # before a kernel is compiled, see whether every run would be refused
     own = [word for line in config for word in ("--config", line)]
     own += [word for file in patch for word in ("--patch", str(Path(file).absolute()))]
     asked: dict[str, Any] = {"study": dict(loaded.raw), "seed": loaded.seed, "kernel": own}

@@ -100,7 +100,7 @@ def export(directory: Path, format_: str = "csv", run: str | None = None) -> Non
     opened = open_run(_run_directory(directory))
     print_damage(opened)
     written = export_results(opened.data, format_, run)
-    # A file gets a level as it is; a terminal would carry out what is in it.
+    # A file gets levels unchanged; a terminal would execute escape sequences in them.
     sys.stdout.writelines(map(without_controls, written) if sys.stdout.isatty() else written)
 
 

@@ -90,7 +90,7 @@ def interop(
         _repeat(asked, pattern, backend, place)
         return
     grid = _run(asked, backend, place, jobs)
-    _tell(grid, place, before, as_json=as_json)
+    _write_and_print(grid, place, before, as_json=as_json)
 
 
 def _hash(asked: Asked) -> str:
@@ -116,7 +116,7 @@ def _run(asked: Asked, backend: Backend, place: Path, jobs: int | None) -> Grid:
         )
 
 
-def _tell(
+def _write_and_print(
     grid: Grid, place: Path, before: dict[tuple[str, str, str], str] | None, *, as_json: bool
 ) -> None:
     """Write the files of the interop grid, and print it."""

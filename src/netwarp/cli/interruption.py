@@ -57,7 +57,7 @@ class Interruption:
 
     def end_process(self, status: int) -> NoReturn:
         """End the process at once, without Python's shutdown, after all output has been printed."""
-        self._unwinding = True  # From now on nothing is left that a Ctrl-C could unwind.
+        self._unwinding = True  # From now on Ctrl-C can interrupt nothing any more.
         for stream in filter(None, (sys.stdout, sys.stderr)):  # None: the caller has closed it
             try:
                 stream.flush()

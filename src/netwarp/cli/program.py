@@ -72,7 +72,7 @@ def run_program() -> int:
     except NetwarpError as error:
         _print_refusal(of_netwarp(error))
         return error.exit_status
-    except BaseException as error:  # the last resort: nobody is shown a traceback
+    except BaseException as error:  # no error may reach the user as a traceback
         if not isinstance(error, Exception) and not is_panic(error):
             raise
         # The reader of the output has closed it, because it has what it wanted.

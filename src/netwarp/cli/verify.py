@@ -71,7 +71,7 @@ def verify(
         least = None if relevant is None else option_value("--relevant", relevant, parse_ratio)
         kept = open_run(directory)
         other = _in_real_time(kept, against, server, out, replicates, filter)
-        _hold(kept, other, filter, least, as_json=as_json)
+        _print_agreement(kept, other, filter, least, as_json=as_json)
         return
     given = {
         "--server": server, "--out": out, "--replicates": replicates, "--filter": filter,
@@ -79,7 +79,7 @@ def verify(
     }  # fmt: skip
     for name in _named(given):
         raise InputError(f"{name}: it says something of --against only; drop it, or add that")
-    _again(open_run(directory), runs, jobs, kernel, as_json=as_json)
+    _repeat_and_print(open_run(directory), runs, jobs, kernel, as_json=as_json)
 
 
 def _named(given: Mapping[str, object]) -> list[str]:
@@ -113,7 +113,7 @@ def _in_real_time(
     return done
 
 
-def _hold(
+def _print_agreement(
     kept: Run, other: Run, filters: Sequence[str], relevant: float | None, *, as_json: bool
 ) -> None:
     """Print which cells agree in virtual and real time, and which do not, and set the exit
@@ -132,7 +132,7 @@ def _hold(
         raise click.exceptions.Exit(1)
 
 
-def _again(
+def _repeat_and_print(
     kept: Run, runs: int | None, jobs: int | None, kernel: str | None, *, as_json: bool
 ) -> None:
     """Repeat a sample of a directory's runs, and print which have identical records."""

@@ -122,8 +122,8 @@ class Comparison:
 
     @property
     def undecided(self) -> Undecided | None:
-        """Spread of the samples, and distance to the nearest limit, from which the replicates
-        follow that would decide it; None if nothing is random.
+        """Spread of the samples and distance to the nearest limit, which determine how many
+        replicates would decide the comparison; None if nothing is random.
         """
         stdev = self.stdev or 0.0
         return to_decide(self.location, self.n, stdev, (-self.limit, self.limit), self.limit)

@@ -11,8 +11,8 @@ from netwarp.estimate.staging import Look
 
 @dataclass(frozen=True)
 class Criteria:
-    """The smallest relevant difference, and how the error probability is shared out among the looks
-    at the samples.
+    """The smallest relevant difference, and how the error probability is divided among interim
+    tests (looks).
     """
 
     relevant: float = RELEVANT
@@ -26,7 +26,9 @@ class Criteria:
 
     @property
     def alpha(self) -> float:
-        """The error probability of the family; each look has a share of it (`share_of`)."""
+        """The error probability of the family, of which each interim test (look) has a share
+        (`share_of`).
+        """
         return ALPHA / self.families
 
     def share_of(self, replicates: Iterable[int]) -> float:

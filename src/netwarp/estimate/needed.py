@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Undecided:
-    """The spread of a test's samples, and the distance that it must show, from which the replicates
-    needed follow.
+    """The spread of a test's samples and the distance that it must show, which determine how many
+    replicates it needs.
     """
 
     stdev: float
@@ -41,7 +41,9 @@ class Undecided:
         return self.stdev / max(self.distance, 1e-12)
 
     def replicates(self, alpha: float) -> int | None:
-        """Return how many replicates would decide it with a power of 80 %; None if too many."""
+        """Return how many replicates would decide the test with a power of 80 %; None if too
+        many.
+        """
         needed = replicates_to_tell(
             self.stdev, self.distance, alpha, tolerance=self.tolerance, is_log=self.is_log
         )

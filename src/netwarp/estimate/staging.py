@@ -38,7 +38,9 @@ BEFORE = 0.05
 
 @dataclass(frozen=True)
 class Look:
-    """One look: a test of all samples after a planned number of replicates."""
+    """A look: a test of all samples after a planned number of replicates, as in group-sequential
+    designs.
+    """
 
     replicates: int
     """Number of replicates that each cell has at this look."""
@@ -70,7 +72,8 @@ class Staging:
     """Time limit for adding replicates; None if only the number of stages limits them."""
 
     def looks(self, first: int, questions: int = 1) -> tuple[Look, ...]:
-        """Return the looks at a study's samples, which follow from its plan alone.
+        """Return a study's looks (tests after planned numbers of replicates), which follow from its
+        plan alone.
 
         For verdicts they are after n replicates, after 2n, and where both a difference and an
         equivalence can be shown: after 4n, or as many as an equivalence needs because of unseen
@@ -103,8 +106,8 @@ class Staging:
 
 
 def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
-    """Return the looks of a run directory that stores only their shares of the error
-    probability.
+    """Return the looks (interim tests) of a run directory that stores only their shares of the
+    error probability.
     """
     sizes = dict.fromkeys(min(first * 2**look, MOST_REPLICATES) for look in range(OLDER_LOOKS))
     return tuple(map(Look, sizes, shares))
@@ -113,7 +116,7 @@ def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
 def is_worth_while(
     needed: Callable[[float], int | None], replicates: int, looks: Sequence[Look]
 ) -> bool:
-    """Return whether a later look will have enough replicates to decide a verdict.
+    """Return whether a later look (interim test) will have enough replicates to decide a verdict.
 
     If none will, adding replicates can stop: an undecided comparison stays undecided, so no verdict
     becomes wrong.
@@ -131,8 +134,8 @@ def is_worth_while(
 
 
 def _shares(sizes: Sequence[int]) -> list[float]:
-    """Return each look's share of the error probability: half for the first one with enough
-    replicates, and increasing shares for those after it.
+    """Return the share of the error probability of each look (interim test): half for the first one
+    with enough replicates, and increasing shares for those after it.
     """
     main = next((i for i, size in enumerate(sizes) if size >= ENOUGH), len(sizes) - 1)
     early = [BEFORE / main for _ in range(main)]

@@ -50,7 +50,9 @@ class Keeper:
         return self.directory.begin(run.run)
 
     def finish(self, run: PlannedRun, outcome: Outcome) -> None:
-        """Return the number of runs that are carried out at a time."""
+        """Store the status of a run that has ended, successfully or not, with its files in
+        place.
+        """
         self.directory.finish(run.run, outcome.status)
         self.outcomes[run.run] = outcome
         self.observer.finished(run, outcome.status, resumed=False)
@@ -161,7 +163,7 @@ def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
             raise BackendError(f"the {backend.name} backend cannot do {planned.run}: {reason}")
 
 
-def _told(error: OSError) -> str:
+def _refused_text(error: OSError) -> str:
     """Return as text what the system refused, and which files that was about."""
     files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{files}: {error.strerror}" if files else f"{error.strerror}"
@@ -183,6 +185,6 @@ def _run_all(
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted(finished, planned) from None
         raise NetwarpError(
-            f"cannot keep runs in {keeper.directory.path}: {_told(error)}; {finished} of"
+            f"cannot keep runs in {keeper.directory.path}: {_refused_text(error)}; {finished} of"
             f" {planned} are kept: mend that, and the same command goes on from there"
         ) from None

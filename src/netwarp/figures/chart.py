@@ -68,15 +68,15 @@ class Chart:
         return self.picture or self.spec
 
     def svg(self) -> str:
-        """Return it as SVG."""
+        """Return the chart as SVG."""
         return vega.svg(self.still)
 
     def png(self) -> bytes:
-        """Return it as PNG."""
+        """Return the chart as PNG."""
         return vega.png(self.still, PNG_SCALE)
 
     def pdf(self) -> bytes:
-        """Return it as PDF, in which text can be selected."""
+        """Return the chart as PDF, in which text can be selected."""
         return vega.pdf(self.still)
 
 

@@ -184,9 +184,9 @@ class Layout:
         label = cell.factors[self.x]
         if self.x_scale is not None and not self.x_is_ordinal:
             return self.x_scale.numbers[label]
-        return self.x_labels.index(label) + self._aside(cell)
+        return self.x_labels.index(label) + self._series_offset(cell)
 
-    def _aside(self, cell: CellResult) -> float:
+    def _series_offset(self, cell: CellResult) -> float:
         """Return the offset of a cell's series from the position of its level."""
         if not self.has_series or self.x_is_scale:
             return 0.0

@@ -102,7 +102,7 @@ def _no_retry(sent: Sequence[Datagram]) -> str | None:
 
 def _hello_again(sent: Sequence[Datagram]) -> str | None:
     hellos = [each for each in _of(sent, "initial", from_client=True) if each.begins_crypto]
-    # A ClientHello may take several datagrams, and only one of them has its beginning.
+    # A ClientHello may be sent in several datagrams, and only one of them has its beginning.
     if len(hellos) < 2:
         return f"the client sent the beginning of its ClientHello {len(hellos)} times, not twice"
     return None

@@ -58,8 +58,8 @@ class Field:
 
     @property
     def reason(self) -> str | None:
-        """A sentence on why it did not succeed, the most frequent reason of several; None if it
-        did.
+        """A sentence on why the pair did not succeed in the case, the most frequent reason of
+        several; None if it did.
         """
         if self.result == "succeeded":
             return None
@@ -73,7 +73,7 @@ class Field:
 
     @property
     def share(self) -> str:
-        """Text on how many of its loss patterns it failed with."""
+        """Text on how many of the field's loss patterns the pair failed with."""
         return f"fails in {len(self.failed)} of {len(self.runs)} loss patterns"
 
     @property
@@ -84,7 +84,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Grid:
-    """All fields of the grid."""
+    """All fields of an interop grid."""
 
     asked: Asked
     fields: Mapping[tuple[str, str, CaseName], Field]

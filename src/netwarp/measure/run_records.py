@@ -29,11 +29,11 @@ class Arrival(Protocol):
 
     @property
     def first_byte_ns(self) -> int | None:
-        """Time of its first byte, in ns of the run's clock; None if unknown."""
+        """Time of the object's first byte, in ns of the run's clock; None if unknown."""
 
     @property
     def bytes(self) -> int:
-        """Size of its content in bytes."""
+        """Size of the object's content in bytes."""
 
 
 class ContentReader(Protocol):

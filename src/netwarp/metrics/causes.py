@@ -175,7 +175,7 @@ class _Transfer:
             return
         up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
         arrived_ns = min((each.first_byte_ns for each in self.run.received), default=0)
-        # Of content that a client which moved asked for again, the server tells the last part only.
+        # If a client that moved repeats a request, the server's record covers only the last part.
         if 0 < arrived_ns < min(began):
             asked_ns = self.until_ns + (up_ns if of_sender == "server" else 0)
             began = [min(asked_ns, arrived_ns)]

@@ -38,7 +38,9 @@ Held = Literal[
 
 @dataclass(frozen=True)
 class HeldBack:
-    """A connection of a sender, from whose samples the causes are determined that limited it."""
+    """A connection of a sender, with the samples from which the causes that limited it are
+    determined.
+    """
 
     samples: ConnectionSamples
     mtu_bytes: int

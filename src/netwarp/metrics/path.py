@@ -1,4 +1,6 @@
-"""Return the loss ratio in one direction, over all measurements of a path between two hosts."""
+"""Metrics of the packets that the paths delivered and lost, over the whole run and all paths
+together.
+"""
 
 from functools import partial
 

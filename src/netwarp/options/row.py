@@ -56,7 +56,9 @@ class Option:
 
     @property
     def says_something_of_the_study(self) -> bool:
-        """Whether it changes what is run or evaluated, and not only where and how it is run."""
+        """Whether the option changes what is run or evaluated, and not only where and how it is
+        run.
+        """
         return bool(self.key) or self.name in ("set", "quick")
 
     @property

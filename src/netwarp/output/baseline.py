@@ -204,7 +204,7 @@ def baseline_of(data: RunData) -> Baseline:
     ]
     return Baseline(
         data.study.title,
-        _short(side_of(data).conditions),
+        _without_folders(side_of(data).conditions),
         results.criteria.relevant,
         metrics,
         _seeds(data),
@@ -220,7 +220,7 @@ def compare_with_baseline(baseline: Baseline, data: RunData, file: str) -> Basel
         data: a run directory.
         file: the name of the baseline's file, for messages.
     """
-    now = Side(data.results, _short(side_of(data).conditions))
+    now = Side(data.results, _without_folders(side_of(data).conditions))
     found = [
         _compared_by(baseline, data, difference(baseline.side, now, metric, {}))
         for metric in baseline.metrics
@@ -237,7 +237,7 @@ def _compared_by(baseline: Baseline, data: RunData, found: Difference) -> Baseli
     for change in found.cells:
         key = frozenset(change.factors.items())
         both = before[key].samples(found.metric), cells[key].samples(found.metric)
-        # A hash beside other values is not of the records that the values are of.
+        # If values differ, the hash is not that of the records from which they were computed.
         sha256 = _records_sha256(data, cells[key])
         is_same = sha256 is not None and known.get(key) == sha256 and _repeats(*both)
         standing = _standing_of(change, found.metric, *both, relevant, is_same=is_same)
@@ -329,7 +329,7 @@ def _seeds(data: RunData) -> tuple[int, ...]:
     return tuple(seeds[replicate] for replicate in range(len(seeds)))
 
 
-def _short(conditions: Mapping[str, str]) -> dict[str, str]:
+def _without_folders(conditions: Mapping[str, str]) -> dict[str, str]:
     """Return conditions in which file names do not have the folders of this machine."""
     return {
         key: PurePath(value).name if value.startswith("/") else value

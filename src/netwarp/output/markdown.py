@@ -39,7 +39,7 @@ def markdown(data: RunData, listed: Sequence[Case]) -> str:
         lines += _suite(suite, [case for case in listed if case.suite == suite])
     for compared in data.answers:
         lines += _results(data, compared)
-    lines += _again(data)
+    lines += _how_to_repeat(data)
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +97,7 @@ def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
     yield from _table(("", "", shown.unit or "count", f"against {first}"), rows)
 
 
-def _again(data: RunData) -> Iterator[str]:
+def _how_to_repeat(data: RunData) -> Iterator[str]:
     """Yield lines with what is needed to repeat the results: number of runs, seed, kernel, hash and
     command.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def summary(data: RunData) -> dict[str, Any]:
-    """Return the object, made of plain types, with all values in base units."""
+    """Return the object that `--json` prints, of plain types, with all values in base units."""
     provenance = data.provenance
     too_few = too_few_in(data.study, data.results)
     of_expectations = [each.to_json() for each in too_few if each.what == "expectations"]

@@ -154,10 +154,10 @@ def _grid_cell(
     if contender is None or contender.comparison is None:
         return None
     full = verdict_text(contender.comparison, compared.metric)
-    return GridCell(head, mark_class(contender, compared), _short(contender, compared), full)
+    return GridCell(head, mark_class(contender, compared), _short_text(contender, compared), full)
 
 
-def _short(contender: ContenderResult, compared: Comparisons) -> str:
+def _short_text(contender: ContenderResult, compared: Comparisons) -> str:
     """Return a verdict as short text for the grid, such as `1.3× slower` or `≈`."""
     if contender.comparison is None:
         return ""

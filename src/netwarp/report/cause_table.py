@@ -27,7 +27,7 @@ class CauseShare:
 
 @dataclass(frozen=True)
 class CauseRow:
-    """One cell of the study."""
+    """The row of one cell of the study in the table of causes."""
 
     cell: str
     shares: list[CauseShare]

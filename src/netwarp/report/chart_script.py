@@ -17,7 +17,7 @@ from netwarp.version import __version__
 
 
 def chart_script(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the bundle, escaped for a script element of HTML.
+    """Return the bundle of chart libraries, escaped for a script element of HTML.
 
     If the cache cannot be written or is damaged, the bundle is made again.
     """

@@ -177,14 +177,14 @@ class LinkDoes:
 def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
     return [
         LinkDoes(
-            up=_in_all(_does(job.paths[index].up) for job in jobs),
-            down=_in_all(_does(job.paths[index].down) for job in jobs),
+            up=_in_all_cells(_effects(job.paths[index].up) for job in jobs),
+            down=_in_all_cells(_effects(job.paths[index].down) for job in jobs),
         )
         for index in range(len(network.links))
     ]
 
 
-def _in_all(cells: Iterable[Sequence[str]]) -> str:
+def _in_all_cells(cells: Iterable[Sequence[str]]) -> str:
     """Return as text what a link's direction does in all cells, property by property."""
     return ", ".join(filter(None, map(_distinct, zip(*cells, strict=True))))
 
@@ -196,27 +196,27 @@ def _distinct(texts: Iterable[str]) -> str:
         return f"{distinct[0]} to {distinct[-1]} ({len(distinct)} values)"
     if not all(distinct):
         return " or ".join(text or "nothing" for text in distinct) if any(distinct) else ""
-    return _or(distinct)
+    return _joined_by_or(distinct)
 
 
-def _or(texts: Sequence[str]) -> str:
+def _joined_by_or(texts: Sequence[str]) -> str:
     """Return texts joined by "or"; words with which all of them begin or end appear once."""
     words = [text.split(" ") for text in texts]
-    head = _same(words)
-    tail = _same([each[len(head) :][::-1] for each in words])[::-1]
+    head = _common_start(words)
+    tail = _common_start([each[len(head) :][::-1] for each in words])[::-1]
     differing = [" ".join(each[len(head) : len(each) - len(tail)]) for each in words]
     if not all(differing):
         return " or ".join(texts)
     return " ".join([*head, " or ".join(differing), *tail])
 
 
-def _same(lines: Sequence[Sequence[str]]) -> list[str]:
+def _common_start(lines: Sequence[Sequence[str]]) -> list[str]:
     """Return the words with which all lines begin."""
     columns = takewhile(lambda column: len(set(column)) == 1, zip(*lines, strict=False))
     return [column[0] for column in columns]
 
 
-def _does(impairments: Impairments) -> tuple[str, ...]:
+def _effects(impairments: Impairments) -> tuple[str, ...]:
     """Return what a direction of a link does to packets: a text for each property, "" if it has
     none.
     """

@@ -47,7 +47,7 @@ class VerdictCell(NumberCell):
 
 @dataclass(frozen=True)
 class NumberRow:
-    """One cell of the study."""
+    """The row of one cell of the study in the table of numbers."""
 
     levels: list[NumberCell]
     metrics: list[NumberCell]
@@ -171,7 +171,7 @@ def _row(
     shown: Mapping[str, Quantity],
     clock: Clock,
 ) -> NumberRow:
-    """Return the row of one cell."""
+    """Return the row of one cell in the table of numbers."""
     cell = contenders[0].cell
     verdicts = [_verdict(*each) for each in zip(contenders, answers, strict=True)]
     failed = f"{len(cell.failed)} of {len(cell.runs)} runs failed" if cell.failed else ""

@@ -24,7 +24,7 @@ HINT_RATIO = 1.05
 
 
 def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
-    """Return all values for the template of the section."""
+    """Return all values for the template of the report's section on trust."""
     comparisons = [each for compared in answers for each in compared.comparisons]
     return {
         "treatment": treatment(data),

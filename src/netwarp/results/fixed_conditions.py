@@ -43,7 +43,9 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
     }
     # A network of the study's own has no path whose properties could be left out.
     has_path = job is not None and "link" not in raw
-    return _unsaid(job, [*written, *varied], varied) | fixed if job and has_path else fixed
+    return (
+        _unset_properties(job, [*written, *varied], varied) | fixed if job and has_path else fixed
+    )
 
 
 def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
@@ -67,7 +69,7 @@ def _by_name(section: Any) -> Mapping[str, Any]:
     return {each["name"]: {k: v for k, v in each.items() if k != "name"} for each in section}
 
 
-def _unsaid(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
+def _unset_properties(job: Job, keys: Sequence[str], varied: Collection[str]) -> dict[str, str]:
     """Return the path properties that no key of the study sets, because they come from defaults or
     a profile.
     """

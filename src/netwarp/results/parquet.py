@@ -40,7 +40,9 @@ GROUP_ROWS = 4096
 
 
 def to_frame(results: Results) -> pl.DataFrame:
-    """Convert results to a table with the columns in the order given above."""
+    """Convert results to a table with the columns in the order that the module's documentation
+    gives.
+    """
     schema = _schema(results)
     return _frame(results.runs, results.factors, schema)
 

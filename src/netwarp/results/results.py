@@ -77,7 +77,7 @@ class CellResult:
 
     @property
     def is_random(self) -> bool:
-        """Whether something was planned to be random in its runs, or this is unknown."""
+        """Whether something was planned to be random in the cell's runs, or this is unknown."""
         return any(run.random != () for run in self.runs)
 
     @property

@@ -39,7 +39,7 @@ class TwoModes:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as an object for `--json`."""
+        """Return the two modes as an object for `--json`."""
         return {
             "metric": self.metric,
             "modes": [

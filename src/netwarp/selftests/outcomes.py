@@ -80,12 +80,12 @@ class Row:
 
     @property
     def counts(self) -> Counter[Verdict]:
-        """Number of its runs by verdict."""
+        """Number of the test's runs with each verdict."""
         return Counter(run.verdict for run in self.runs)
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of its runs; skip for a test that was not run."""
+        """The worst verdict of the test's runs; skip for a test that was not run."""
         for verdict in (Verdict.FAIL, Verdict.STOPPED, Verdict.PASS):
             if self.counts[verdict]:
                 return verdict
@@ -93,8 +93,8 @@ class Row:
 
     @property
     def flips(self) -> bool:
-        """Whether its runs, which differ at most in their seeds, ended in different ways (the test
-        flips).
+        """Whether the test's runs, which differ at most in their seeds, ended in different ways
+        (the test flips).
         """
         return len(self.counts) > 1
 

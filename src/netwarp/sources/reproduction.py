@@ -40,7 +40,7 @@ class Executed:
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
-        """The results of its claims, in order."""
+        """The results of the study's claims, in order."""
         if self.finished is None:
             why = self.refused or "it was not run"
             return [not_tested(claim, claim.not_testable or why) for claim in self.study.claims]
@@ -71,8 +71,8 @@ class Executed:
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
-        """Return the sum of ``virtual_s`` or ``wall_s`` over all its runs, in s; 0 if it was
-        refused.
+        """Return the sum of ``virtual_s`` or ``wall_s`` over all runs of the execution, in s; 0 if
+        it was refused.
         """
         return 0.0 if self.finished is None else float(self.finished.provenance.get(name) or 0.0)
 
@@ -163,7 +163,9 @@ class StudyOutcome:
 
     @property
     def refused(self) -> str | None:
-        """Reason why this machine cannot run it, or a part of it; None if it was run completely."""
+        """Reason why this machine cannot run the study, or a part of it; None if it was run
+        completely.
+        """
         return self.executed.refused
 
     @cached_property

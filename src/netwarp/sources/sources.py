@@ -49,7 +49,7 @@ class Source:
 
     @property
     def is_shipped(self) -> bool:
-        """Whether it comes with netwarp, so that its name suffices to find it."""
+        """Whether the source comes with netwarp, so that its name suffices to find it."""
         return self.folder.parent in PLACES
 
     @property

@@ -142,7 +142,7 @@ def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) 
             table = table.changed(read, *key.split("."))
         return table.plain()
 
-    # A stack is chosen with its transport, so that its levels are of the section as a whole.
+    # A stack is chosen together with its transport, so its levels vary the whole section.
     is_transport = varied.rpartition(".")[2] == "transport"
     of_keys = {} if is_transport else {f"{varied}.{key}": read for key, read in readers.items()}
     of_factors: Mapping[str, Reader] = {**of_keys, varied: of_section}

@@ -122,7 +122,7 @@ def _sharing(
     """
     flows = [_flow(tables, asked, *each) for each in between]
     metrics = [f"{name}.goodput_bit_s" for name, _, _ in between]
-    return _with(tables, flows, metrics if len(between) > 1 else ["jain_index", *metrics])
+    return _with_flows(tables, flows, metrics if len(between) > 1 else ["jain_index", *metrics])
 
 
 def _at_distances(tables: dict[str, Any], asked: Asked, rtts: Sequence[Any]) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def _at_distances(tables: dict[str, Any], asked: Asked, rtts: Sequence[Any]) -> 
         for number in range(1, len(rtts) + 1)
     ]
     shares = [f"{each['name']}.share_ratio" for each in flows]
-    whole = _with(tables, flows, [*shares, "jain_index"], drawn=shares)
+    whole = _with_flows(tables, flows, [*shares, "jain_index"], drawn=shares)
     title = f"{tables['title']}: {len(flows)} flows of {', '.join(map(str, rtts))}"
     return whole | {"title": title}
 
@@ -155,16 +155,18 @@ def _incast(tables: dict[str, Any], asked: Asked) -> dict[str, Any]:
     """Return a comparison in which all senders send to the receiver at the same time."""
     usual = {} if "size" in asked.given else {"size": USUAL_RESPONSE}
     metrics = ["flow.completion_time_s_p99", "flow.completion_time_s"]
-    return _content(tables, usual | {"start_jitter": _INCAST_JITTER}, metrics)
+    return _one_flow(tables, usual | {"start_jitter": _INCAST_JITTER}, metrics)
 
 
 def _chain(tables: dict[str, Any]) -> dict[str, Any]:
     """Return a comparison in which one flow crosses all links in a row of routers."""
     ends = {"from": "client", "to": "server"}
-    return _content(tables, ends, ["flow.completion_time_s"])
+    return _one_flow(tables, ends, ["flow.completion_time_s"])
 
 
-def _content(tables: dict[str, Any], keys: Mapping[str, Any], metrics: list[str]) -> dict[str, Any]:
+def _one_flow(
+    tables: dict[str, Any], keys: Mapping[str, Any], metrics: list[str]
+) -> dict[str, Any]:
     """Return a comparison of one flow whose size is that of the options; if they have several
     sizes, the size is a factor.
     """
@@ -174,10 +176,10 @@ def _content(tables: dict[str, Any], keys: Mapping[str, Any], metrics: list[str]
         factors[f"workload.{_FLOW}.size"] = sizes
         keys = {"size": sizes[0], **keys}
     sent = {**tables["workload"], "name": _FLOW, **keys}
-    return _with(tables, [sent], metrics)
+    return _with_flows(tables, [sent], metrics)
 
 
-def _with(
+def _with_flows(
     tables: dict[str, Any],
     flows: list[dict[str, Any]],
     metrics: list[str],

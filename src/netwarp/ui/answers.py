@@ -100,7 +100,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
         if (found := each.cell.estimate(compared.metric)) is not None
     ]
     largest = max(means, default=0.0)
-    shown = quantities(compared.metric, largest or 1.0)  # of nothing but zeros the usual unit
+    shown = quantities(compared.metric, largest or 1.0)  # the usual unit if all values are 0
     metric = metric_named(compared.metric)
     is_share = metric.unit in ("ratio", "index") and largest <= 1
     beside = {name: _shown_beside(name, data) for name in _beside(compared.metric, data)}

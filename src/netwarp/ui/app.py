@@ -71,13 +71,13 @@ class Guarded:
 
 
 def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
-    """Return the application.
+    """Return the web application of the pages, which refuses requests without the token.
 
     Args:
         lanes: the questions that all pages have asked.
         folder: the folder of run directories.
-        port: the port at which it is served.
-        token: the token with which all its paths begin.
+        port: the port at which the pages are served.
+        token: the token with which all paths of the pages begin.
     """
     pages = Pages(lanes, folder)
     routes = [

@@ -63,14 +63,14 @@ class Asked(ABC):
         self._thread = threading.Thread(target=self._go, name="netwarp-asked", daemon=True)
 
     def begin(self) -> None:
-        """Begin to run it in a thread."""
+        """Begin to run in a thread what was asked for."""
         if self._after is not None:
             self._after.cancel()
         self._thread.start()
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing of it is running any more."""
+        """Return whether nothing that was asked for is running any more."""
         return not self._thread.is_alive()
 
     def next_event(self) -> Event | None:
@@ -78,8 +78,8 @@ class Asked(ABC):
         return self._events.get()
 
     def cancel(self, last: Event | None = None) -> None:
-        """End its guests at once. It sends no more events, except for a last one if that is
-        given.
+        """End the guests of what was asked for at once. No more events follow, except for a last
+        one if that is given.
         """
         with self._lock:
             self._is_cancelled = True
@@ -90,12 +90,12 @@ class Asked(ABC):
         self._events.put(None)
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait until nothing of it is running any more."""
+        """Wait until nothing that was asked for is running any more."""
         self._thread.join(timeout_s)
 
     @abstractmethod
     def _answers(self) -> Iterator[Event]:
-        """Run it, and yield its events."""
+        """Run what was asked for, and yield its events."""
 
     def _begins_with(self, backend: Backend) -> bool:
         """Store the backend that `cancel` stops; return False if it has been cancelled already."""
@@ -108,7 +108,7 @@ class Asked(ABC):
             self._events.put((name, said))
 
     def _go(self) -> None:
-        """Run it, and put its events, or its error, into the queue."""
+        """Run what was asked for, and put its events, or its error, into the queue."""
         try:
             if self._after is not None:
                 self._after.join()

@@ -34,7 +34,7 @@ def runs_folder(place: Path | None = None) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
     with (folder / f"{LOCK}.new").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        # It gets its name when it is locked: others never see it free.
+        # It gets its name only once it is locked, so that others never see it unlocked.
         Path(lock.name).rename(folder / LOCK)
         yield folder
 
@@ -71,11 +71,11 @@ def remove_leftovers(place: Path | None = None) -> None:
     """
     for folder in (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*"):
         with suppress(OSError):
-            if folder.lstat().st_uid == os.getuid() and _is_left(folder):
+            if folder.lstat().st_uid == os.getuid() and _is_leftover(folder):
                 remove_tree(folder)
 
 
-def _is_left(folder: Path) -> bool:
+def _is_leftover(folder: Path) -> bool:
     """Return whether a folder is a leftover. The lock's file is created first, so a folder with
     runs and without it was left by a removal that was interrupted.
 

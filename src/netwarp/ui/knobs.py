@@ -51,7 +51,7 @@ def kinds_of(row: Option) -> list[str]:
     of_no_option, *others = KINDS
     asked_for = others if row.workload else KINDS
     having = [kind for kind in asked_for if section == "workload" and key in WORKLOADS[kind].keys]
-    # What no workload has is of a network, which has no other contents.
+    # Options that no workload has belong to a network, which has no other contents.
     return having or [of_no_option]
 
 
@@ -96,7 +96,7 @@ class Knob:
 
     @property
     def row(self) -> Option:
-        """The option's row in the table."""
+        """The option's row in the table of options."""
         return OPTIONS[self.option]
 
 

@@ -24,7 +24,7 @@ _NAME = re.compile("[a-z0-9]{1,24}")
 
 
 class Lanes:
-    """What all pages have asked for.
+    """The comparisons and other requests of all pages, one at a time for each lane.
 
     Args:
         folder: the folder in which run directories are made.
@@ -81,7 +81,9 @@ class Lanes:
         return path if path.is_dir() else None
 
     def end(self, timeout_s: float) -> None:
-        """Cancel everything, and wait until it has ended, at most for this time."""
+        """Cancel everything that was asked for, and wait until it has ended, at most for this
+        time.
+        """
         with self._lock:
             left = list(self._lanes.values())
             self._lanes.clear()

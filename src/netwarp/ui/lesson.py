@@ -37,7 +37,7 @@ class Lesson:
 
     @property
     def address(self) -> str:
-        """The address of the page that shows it, relative to the other pages."""
+        """The address of the page that shows the lesson, relative to the other pages."""
         return self._address_of(self.given)
 
     def given_after(self, turn: Turn) -> list[tuple[str, str]]:
@@ -52,8 +52,8 @@ class Lesson:
 
     @property
     def stated(self) -> list[list[tuple[str, str]]]:
-        """Return all sets of options with expectations: those with which it begins, and those after
-        each of its steps.
+        """Return all sets of options with expectations: those with which the lesson begins, and
+        those after each of its steps.
         """
         return [list(self.given), *map(self.given_after, self.next_turns)]
 
@@ -62,7 +62,7 @@ class Lesson:
 
     @property
     def command(self) -> str:
-        """The command that does the same in a shell."""
+        """The command that does the same as the lesson in a shell."""
         return command_of(options_of(self.given))
 
 

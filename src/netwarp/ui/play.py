@@ -65,7 +65,7 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
     path = job.paths[0]
     forth, back = (path.down, path.up) if job.direction == "down" else (path.up, path.down)
     places = _spread(len(queue.at_ns))
-    # Where one qdisc keeps the rate and the delay, its counter has a frame that has passed both.
+    # If one qdisc has rate and delay, its counter counts a frame after both.
     ahead_ns = forth.delay_ns if forth.shaper_queue_bytes is None else 0
     at_s = [queue.at_ns[place] / NS_PER_S for place in places]
     left_s = [max(0.0, (queue.at_ns[place] - ahead_ns) / NS_PER_S) for place in places]

@@ -53,7 +53,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
                 http="h11", ws="none", server_header=False, timeout_graceful_shutdown=0,
             )
         )  # fmt: skip
-        # Signals are the main thread's, which therefore waits: see netwarp.cli.interruption.
+        # Python handles signals in the main thread, which waits here: see netwarp.cli.interruption.
         thread = threading.Thread(
             target=server.run, args=([listening],), name="netwarp-ui", daemon=True
         )

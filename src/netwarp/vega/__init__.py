@@ -88,7 +88,7 @@ class _Worker:
         return drawn
 
     def stop(self) -> None:
-        """End the process at once, whatever it is doing."""
+        """End the drawing process at once, even if it is drawing."""
         self.process.kill()
         self.process.wait()
         for pipe in (self.process.stdin, self.process.stdout):

@@ -16,7 +16,7 @@ PR_SET_PDEATHSIG = 1
 
 def main(parent: int) -> None:
     """Answer requests until the input ends; `parent` is the process that sends them."""
-    # This program dies with the process it draws for, even in the middle of a drawing.
+    # This program ends with the process for which it draws, even while it draws.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         return

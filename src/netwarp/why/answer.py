@@ -51,7 +51,9 @@ class Lifted:
 
     @property
     def gains(self) -> bool:
-        """Whether the interval shows that the metric is better by a relevant difference."""
+        """Whether the interval shows that the metric is better by a relevant difference without the
+        limit.
+        """
         return self.comparison.verdict.decided and self.is_better
 
     @property

@@ -121,8 +121,8 @@ class Transport(Wire):
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
-        """Return the implementations at its two ends that are not netwarp's own, the server's
-        first.
+        """Return the implementations at the connection's two ends that are not netwarp's own, the
+        server's first.
         """
         client = () if self.client is None else (self.client.stack,)
         return client if self.stack is None else (self.stack, *client)

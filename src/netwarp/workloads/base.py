@@ -117,13 +117,13 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     @property
     def name(self) -> str:
-        """Its name: the value of `kind`."""
+        """The workload's name: the value of `kind`."""
         (name,) = get_args(self.section.model_fields["kind"].annotation)
         return str(name)
 
     @property
     def keys(self) -> Set[str]:
-        """The keys of its study section."""
+        """The keys of the workload's section in a study."""
         return {field.alias or name for name, field in self.section.model_fields.items()}
 
     def of(self, job: Job) -> W:
@@ -162,7 +162,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def messages(self, job: Job) -> int:
-        """Return the number of separate messages; 0 if it is random, or the content is no
+        """Return the number of separate messages; 0 if it is random, or the workload sends no
         messages.
         """
         return 0
@@ -184,8 +184,8 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Return the reason why it cannot be carried out over a path whose delay is unknown, such
-        as one between two hosts; None when it can.
+        """Return the reason why the workload cannot be carried out over a path whose delay is
+        unknown, such as one between two hosts; None when it can.
         """
         return None
 
@@ -237,8 +237,8 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return whether its times are differences between the clocks of two hosts, where each host
-        has a clock of its own.
+        """Return whether the workload's times are differences between the clocks of two hosts,
+        where each host has a clock of its own.
         """
         return job.direction == "up"
 
@@ -284,5 +284,5 @@ class Workload(ContentReader, ABC, Generic[W]):
         return None
 
     def activity(self, job: Job, records: Sequence[Record]) -> Activity:
-        """Return its activity over time, also of a failed run."""
+        """Return what the workload did over time, for charts; also of a failed run."""
         return Activity()

@@ -69,39 +69,39 @@ class WorkloadSection(Section):
 
     @property
     def lone_message_bytes(self) -> int | None:
-        """Size in bytes of its messages if each is independent, goes one way and may be lost; else
-        None.
+        """Size in bytes of the workload's messages if each is independent, goes one way and may be
+        lost; else None.
         """
         return None
 
     @property
     def datagrams_bytes(self) -> Mapping[str, int]:
-        """Sizes in bytes of its messages that are one datagram each over a transport without
-        streams, by study key.
+        """Sizes in bytes of the workload's messages that are one datagram each over a transport
+        without streams, by study key.
         """
         return {}
 
     @property
     def dials_again(self) -> bool:
-        """Whether it opens further connections during a run, even without handovers."""
+        """Whether the workload opens further connections during a run, even without handovers."""
         return False
 
     @property
     def is_alone(self) -> bool:
-        """Whether it must be the only workload of a run."""
+        """Whether the workload must be the only one of a run."""
         return False
 
     @property
     def takes_networks(self) -> bool:
-        """Whether its client and server can be any two hosts of a network; by default, if it may
-        share a run.
+        """Whether the workload's client and server can be any two hosts of a network; by default,
+        if it may share a run.
         """
         return not self.is_alone
 
     @property
     def further_hosts(self) -> tuple[str, ...]:
-        """Names of the hosts of a network that it needs besides those of its client and its
-        server.
+        """Names of the hosts of a network that the workload needs besides those of its client and
+        its server.
         """
         return ()
 
@@ -124,13 +124,13 @@ class WorkloadSection(Section):
 
     @property
     def breaks_off(self) -> bool:
-        """Whether it is aborted after a given time, complete or not."""
+        """Whether the workload is aborted after a given time, complete or not."""
         return False
 
     @property
     def most_streams(self) -> int | None:
-        """Most streams that it opens on one connection; None if it opens one for each of its
-        parts.
+        """Most streams that the workload opens on one connection; None if it opens one for each of
+        its parts.
         """
         return None
 

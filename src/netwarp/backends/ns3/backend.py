@@ -1,4 +1,4 @@
-"""Carries runs out in ns-3, in processes that have loaded it."""
+"""Carries out runs in ns-3, in processes that have loaded it."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class _Simulator:
         return self._version or "not loaded yet"
 
     def ask(self, asked: Mapping[str, Any]) -> tuple[list[dict[str, Any]], float]:
-        """Simulate one run.
+        """Simulate the run that a request describes.
 
         Returns:
             The answer, and the CPU seconds that the process used for it.
@@ -175,7 +175,7 @@ class _Simulator:
         return answer, cpu_s(self._process.pid) - before_s
 
     def kill(self) -> None:
-        """End the process at once."""
+        """Kill the simulation process at once."""
         self._process.kill()
         self._process.wait()
         self._listener.join()
@@ -185,7 +185,7 @@ class _Simulator:
                     pipe.close()
 
     def _answer(self) -> Any:
-        """Read the process's answer to one request."""
+        """Return the process's answer to one request."""
         if self._process.stdout is None:
             raise AssertionError("the process was started without a pipe")
         line = self._process.stdout.readline()
@@ -231,26 +231,30 @@ class WithNs3:
         self._kernel.check(jobs)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why the backend of a job's model cannot carry it out."""
+        """Return the reason why the backend that the job belongs to, ns-3 or the kernel's, cannot
+        carry it out.
+        """
         return self._of(job).refuse(job, sha256)
 
     def run(
         self, job: Job, directory: Path, *, slot: int, on_progress: Callable[[float], None]
     ) -> Status:
-        """Carry out one job on the backend of its model."""
+        """Carry out one job on the backend that it belongs to: ns-3 or the kernel's."""
         return self._of(job).run(job, directory, slot=slot, on_progress=on_progress)
 
     def stop(self) -> None:
-        """End all runs of both."""
+        """End all runs under way, in ns-3 and on the kernel's backend."""
         self._kernel.stop()
         self._ns3.stop()
 
     def provenance(self) -> dict[str, Any]:
-        """Kernel, endpoint and ns-3."""
+        """Versions and hashes of kernel, endpoint and ns-3."""
         return self._kernel.provenance() | self._ns3.provenance()
 
     def kernel_provenance(self, name: str) -> dict[str, Any]:
-        """Describe the kernel of a name; see :class:`netwarp.backends.base.BootsKernels`."""
+        """Return versions and hashes of the kernel of this name; see
+        :class:`netwarp.backends.base.BootsKernels`.
+        """
         return kernel_provenance(self._kernel, name)
 
     def _of(self, job: Job) -> Backend:

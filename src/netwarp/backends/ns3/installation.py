@@ -57,8 +57,8 @@ def is_missing(machine: Machine) -> bool:
 
 
 def install(environ: Mapping[str, str] = os.environ) -> Path:
-    """Install ns-3 into the cache, unless it is there already. A call during another one waits for
-    that one.
+    """Install ns-3 into the cache, unless it is there already. A call during another one waits
+    until the other has ended.
 
     Returns:
         The virtual environment that contains it.

@@ -22,7 +22,7 @@ ROUTER = "router"
 
 
 class _Sender(NamedTuple):
-    """What a link's end does to the packets that it sends."""
+    """The delay, rate, queue and loss of the packets that one end of a link sends."""
 
     rate_bit_s: int = FAST_BIT_S
     queue_packets: int = ENDLESS_PACKETS
@@ -30,14 +30,14 @@ class _Sender(NamedTuple):
 
 
 def nodes(job: Job) -> list[str]:
-    """Return the names of all nodes."""
+    """Return the names of all hosts and routers."""
     if job.network is None:
         return [HOSTS[0], ROUTER, HOSTS[1]]
     return [*job.network.hosts, *job.network.routers]
 
 
 def links(job: Job) -> list[dict[str, Any]]:
-    """Return the links, by the names of the simulation program."""
+    """Return the links in the form that the simulation program reads."""
     if job.network is None:
         return _of_one_path(job.paths[0])
     server_delays_ns = _server_delays_ns(job, job.network)
@@ -51,8 +51,8 @@ def links(job: Job) -> list[dict[str, Any]]:
 
 
 def _of_one_path(path: Path) -> list[dict[str, Any]]:
-    """Connect client, router and server. The router slows what it sends, and the hosts do not; half
-    of the round-trip time is on each link.
+    """Return the links of client, router and server. The router limits the rate of what it sends,
+    and the hosts do not; half of the round-trip time is on each link.
     """
     delay_ns = (path.up.delay_ns + path.down.delay_ns) // 4
     mtu_bytes = path.mtu_bytes
@@ -83,8 +83,8 @@ def _sender(mtu_bytes: int, impairments: Impairments) -> _Sender:
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return the packets that can queue behind the delay line; netem's limit includes those in the
-    delay line.
+    """Return how many packets fit in the queue behind the delay line: netem's limit less those in
+    the delay line.
     """
     frame_bits = 8 * (mtu_bytes + 14)
     in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
@@ -102,7 +102,7 @@ def _delay_ns(
 
 
 def _server_delays_ns(job: Job, network: Network) -> dict[str, int]:
-    """Return the delay towards each server."""
+    """Return the delay in ns of the link to each server, by the server's name."""
     return {
         each.ends.server: delay_to_host_ns(job, network, each.ends.server)
         for each in job.workloads
@@ -111,7 +111,7 @@ def _server_delays_ns(job: Job, network: Network) -> dict[str, int]:
 
 
 def delay_to_host_ns(job: Job, network: Network, host: str) -> int:
-    """Return the delay of a host's link towards the host."""
+    """Return the delay in ns of a host's link, in the direction towards the host."""
     link, path = next(
         (link, path)
         for link, path in zip(network.links, job.paths, strict=True)
@@ -121,8 +121,8 @@ def delay_to_host_ns(job: Job, network: Network, host: str) -> int:
 
 
 def refusal(job: Job) -> str | None:
-    """Return why the links of a job's network cannot be ns-3's; None if they can, or it has no
-    network.
+    """Return the reason why ns-3 cannot have the links of a job's network; None if it can, or the
+    job has no network.
     """
     if job.network is None:
         return None

@@ -30,14 +30,14 @@ DEFAULT_SEGMENT_BYTES = 536
 
 
 def refusal(job: Job) -> str | None:
-    """Return the reason why ns-3 cannot carry out the job, or None when it can."""
+    """Return the reason why ns-3 cannot carry out a job; None if it can."""
     found = (_workload_refusal(alone) for alone in job.each_alone)
     reason = next(filter(None, found), None)
     return reason or _path_refusal(job) or links.refusal(job) or _sharing_refusal(job)
 
 
 def _workload_refusal(job: Job) -> str | None:
-    """Return why ns-3 cannot carry out a workload by itself."""
+    """Return the reason why ns-3 cannot carry out a workload by itself; None if it can."""
     traits = TRANSPORTS[job.only.transport.kind]
     if not traits.is_in_ns3:
         return f"ns-3 has no {traits.name}: choose another transport, or model = kernel"
@@ -73,7 +73,9 @@ def _path_refusal(job: Job) -> str | None:
 
 
 def _sharing_refusal(job: Job) -> str | None:
-    """Return why workloads cannot share a simulation, whose settings of TCP are one for all."""
+    """Return the reason why workloads cannot share a simulation, whose settings of TCP are the same
+    for all; None if they can.
+    """
     settings = [_tcp_settings(alone) for alone in job.each_alone if _is_stream(alone)]
     if any(each != settings[0] for each in settings):
         return "its model of ns-3 has one TCP for all hosts: give all the same transport"
@@ -127,7 +129,7 @@ def _is_stream(job: Job) -> bool:
 
 
 def _tcp_settings(job: Job) -> dict[str, Any]:
-    """Return the settings of ns-3's TCP but for its buffers."""
+    """Return all settings of ns-3's TCP except the sizes of its buffers."""
     transport = job.only.transport
     payload_bytes = segment_bytes(job)
     size = {} if payload_bytes is None else {"ns3::TcpSocket::SegmentSize": payload_bytes}
@@ -142,7 +144,7 @@ def _tcp_settings(job: Job) -> dict[str, Any]:
 
 
 def _flow(job: Job, number: int) -> dict[str, Any]:
-    """Return what the simulation program has to know of a workload."""
+    """Return what the simulation program needs to know about a workload."""
     ends = job.only.ends
     hosts = links.HOSTS if ends is None else (ends.client, ends.server)
     return {
@@ -155,7 +157,7 @@ def _flow(job: Job, number: int) -> dict[str, Any]:
 
 
 def _simulated(job: Job) -> Simulated[Any]:
-    """Return the part of a workload that ns-3's applications need, of a job that was not
+    """Return the functions that convert this workload to and from ns-3, for a job that was not
     refused.
     """
     simulated = workload_of(job).simulated

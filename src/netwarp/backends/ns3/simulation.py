@@ -1,4 +1,5 @@
-"""Simulates flows and transfers in ns-3: reads one JSON object a line, and writes one answer.
+"""Simulates flows and transfers in ns-3: reads one JSON object per line, and writes one answer to
+each.
 
 This program runs alone: it needs ns-3's Python bindings and nothing of netwarp. Importing the
 bindings compiles for some ten CPU seconds, so one process simulates all runs that it is asked for.
@@ -81,7 +82,7 @@ std::string Flows(ns3::Ptr<ns3::FlowMonitor> monitor, ns3::Ptr<ns3::FlowClassifi
 
 
 def main() -> None:
-    """Answer each request with FlowMonitor's results, in the order of the requests."""
+    """Read requests and write FlowMonitor's results for each, in the order of the requests."""
     ns = importlib.import_module("ns").ns  # the import that takes long
     ns.cppyy.cppdef(HELPERS.replace("QUIET", str(QUIET_S)))
     _say({"ready": version("ns3")})
@@ -124,13 +125,15 @@ def simulate(ns: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _lasts_s(flow: dict[str, Any]) -> float:
-    """Return when a flow of messages has been sent, in s after the run's beginning."""
+    """Return the time at which all messages of a flow have been sent, in s after the run's
+    beginning.
+    """
     return float(flow["start_s"] + flow["messages"] * flow["interval_ns"] / 1e9)
 
 
 def configure(ns: Any, asked: dict[str, Any]) -> None:
-    """Set ns-3's TCP to Linux's parameters, unless the request asks for ns-3's defaults, which
-    keep all but the congestion control and the size of segments.
+    """Set ns-3's TCP to Linux's parameters. If the request asks for ns-3's defaults, only the
+    buffers, the congestion control and the segment size are set.
 
     Loss recovery remains ns-3's own.
     """

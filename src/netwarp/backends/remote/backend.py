@@ -237,7 +237,7 @@ class RemoteBackend:
         try:
             self._imposer.begin(job)
             ending = self._run_bridged(job, directory, offset, on_progress)
-            imposed, failure = self._lifted(job)
+            imposed, failure = self._remove_impairments(job)
         except ImposingError as error:
             return Status("failed", f"this host imposes nothing: {error}", 0.0, 0.0, 0, 0.0)
         finally:
@@ -281,7 +281,7 @@ class RemoteBackend:
             raise ChannelError(bridge.lost or "it did not end the run")
         return ending
 
-    def _lifted(self, job: Job) -> tuple[Sequence[Record], str | None]:
+    def _remove_impairments(self, job: Job) -> tuple[Sequence[Record], str | None]:
         """Measure the path once more while it is still impaired, then remove the impairments at
         both hosts.
 

@@ -28,7 +28,7 @@ M = TypeVar("M")
 
 
 class ChannelError(Exception):
-    """The peer is gone, too slow, or does not keep to the protocol."""
+    """The peer is gone, is too slow, or violates the protocol."""
 
 
 class Channel:

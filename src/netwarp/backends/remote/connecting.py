@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\s:/\[\]]+)):(\d{1,5})", re.A
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:
-    """Read ``HOST:PORT`` or ``[IPV6]:PORT``.
+    """Parse ``HOST:PORT`` or ``[IPV6]:PORT``.
 
     Raises:
         InputError: the text has neither form.

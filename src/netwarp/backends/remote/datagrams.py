@@ -42,7 +42,7 @@ class Datagram:
     returned_ns: int = 0
 
     def encode(self) -> bytes:
-        """Return it as the payload of a UDP datagram."""
+        """Return the datagram as the payload of a UDP datagram."""
         length = TRAIN_BYTES if self.kind == TRAIN else ECHO_BYTES
         times = (self.sent_ns, self.arrived_ns, self.returned_ns)
         return _HEADER.pack(self.token, self.kind, self.number, *times).ljust(length, b"\0")
@@ -94,14 +94,13 @@ class ClockOffset:
         return (self.most_ns - self.least_ns + 1) // 2
 
     def spanning(self, other: ClockOffset) -> ClockOffset:
-        """Return bounds that contain those of both, for a run that lies between two
-        measurements.
-        """
+        """Return bounds that contain those of both measurements, for a run between them."""
         return ClockOffset(min(self.least_ns, other.least_ns), max(self.most_ns, other.most_ns))
 
 
 def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
-    """Bound the offset between two clocks by a two-way exchange (as NTP's, RFC 5905, section 8).
+    """Return bounds of the offset between two clocks, from a two-way exchange (as in NTP, RFC 5905,
+    section 8).
 
     No datagram arrives before it was sent. So the server's clock is ahead by at most `arrived -
     sent`, and by at least `returned - received`. Each echo gives both bounds, and the quickest ones

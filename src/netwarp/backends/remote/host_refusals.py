@@ -20,7 +20,7 @@ RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
 
 @dataclass(frozen=True)
 class Host:
-    """What one of the two hosts can do."""
+    """The features of one of the two hosts that decide which jobs it can carry out."""
 
     name: str
     """The host's name in messages, such as "the server"."""
@@ -35,8 +35,8 @@ class Host:
 
 
 def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:
-    """Return the reason why a job's impairments of the path cannot be imposed; None if they can, or
-    there are none.
+    """Return the reason why a job's impairments of the path cannot be applied by the receiving
+    host; None if they can, or there are none.
 
     A direction is impaired by the host that receives it, on incoming packets. The other host is its
     sender: netem there would drop bundles of segments that a router handles one by one, and TCP

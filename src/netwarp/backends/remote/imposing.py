@@ -61,8 +61,8 @@ class Receiver:
         """
         return subprocess.Popen(
             [
-                self.endpoint, "impose", "--address", _plain(self.address),
-                "--peer", _plain(self.peer), "--data-port", str(self.data_port),
+                self.endpoint, "impose", "--address", _without_zone(self.address),
+                "--peer", _without_zone(self.peer), "--data-port", str(self.data_port),
                 "--direction", self.direction, *options,
             ],
             stdin=subprocess.PIPE,
@@ -118,7 +118,7 @@ class Imposer:
         self._process = self.receiver.start()
         imposed = self._ask(text)
         if not isinstance(imposed, Imposed):
-            raise ImposingError(self._stopped("it says nothing of what is in force"))
+            raise ImposingError(self._end_process("it says nothing of what is in force"))
         self._undone = Undone(imposed)
 
     def count(self) -> None:
@@ -138,7 +138,7 @@ class Imposer:
         same.
         """
         if self._process is not None:
-            why = self._stopped("")
+            why = self._end_process("")
             if why:
                 self._undone = Undone(self._undone.imposed, self._undone.calibration, why)
         return self._undone
@@ -157,13 +157,13 @@ class Imposer:
             orders.write(f"{line}\n")
             orders.flush()
         if not select.select([answers], [], [], ANSWER_TIMEOUT_S)[0]:
-            raise ImposingError(self._stopped("the process that imposes does not answer"))
+            raise ImposingError(self._end_process("the process that imposes does not answer"))
         try:
             return record_from_json(answers.readline().rstrip("\n"))
         except RecordError as error:
-            raise ImposingError(self._stopped(str(error))) from None
+            raise ImposingError(self._end_process(str(error))) from None
 
-    def _stopped(self, otherwise: str) -> str:
+    def _end_process(self, otherwise: str) -> str:
         """End the process, which removes all impairments, and return its error message, or
         `otherwise` if it has none.
         """
@@ -189,6 +189,6 @@ def _last_line(complaint: str) -> str:
     return lines[-1].removeprefix("netwarp-endpoint: ")
 
 
-def _plain(address: str) -> str:
+def _without_zone(address: str) -> str:
     """Return an IPv6 address without its zone."""
     return address.partition("%")[0]

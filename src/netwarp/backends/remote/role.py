@@ -109,7 +109,7 @@ class ServerRole:
             self._held = unless_started.pop_all()
 
     def fileno(self) -> int:
-        """Return the descriptor of its standard output, for `select`."""
+        """Return the descriptor of the role's standard output, for `select`."""
         return self._messages
 
     def begin(self, epoch_ns: int) -> None:
@@ -122,7 +122,8 @@ class ServerRole:
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Return the lines that it has printed since the last call; None when it has ended.
+        """Return the lines that the role has printed since the last call; None when the role has
+        ended.
 
         Raises:
             RoleError: a line is too long.

@@ -44,8 +44,8 @@ class _Stranger:
 
 
 def network_of(host: str) -> str:
-    """Return the network that usually belongs to one owner: an IPv4 address, or a /64 of IPv6 (RFC
-    7421).
+    """Return the network of an address that usually has a single owner: an IPv4 address, or a /64
+    of IPv6 (RFC 7421).
     """
     address = ipaddress.ip_address(host.partition("%")[0])
     mapped = getattr(address, "ipv4_mapped", None)
@@ -95,7 +95,7 @@ class Server:
 
     @property
     def address(self) -> tuple[str, int]:
-        """The address at which it listens, with its port."""
+        """The address at which the server listens, with its port."""
         host, port, *_ = self._listener.getsockname()
         return host, port
 

@@ -146,11 +146,11 @@ class Session:
             return
         self.channel.send(self.facts.welcome(self.local, self._missing_imposing()))
         try:
-            self._obey()
+            self._serve_requests()
         finally:
             self._imposer.end()
 
-    def _obey(self) -> None:
+    def _serve_requests(self) -> None:
         """Carry out the client's requests, one after another."""
         while True:
             match self.channel.receive_any(IDLE_TIMEOUT_S):

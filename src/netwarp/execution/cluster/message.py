@@ -37,7 +37,7 @@ class FinishedRun:
 
     @property
     def size_bytes(self) -> int:
-        """Size of all its files together."""
+        """Size of all files of the run together, in bytes."""
         return sum(map(len, self.files.values()))
 
     def write_files(self, directory: Path) -> None:

@@ -48,7 +48,7 @@ class CellTransport(TransportOptions):
 
     @property
     def traits(self) -> TransportTraits:
-        """The properties of transports of its kind."""
+        """The properties of the transport's kind."""
         usual = TRANSPORTS[self.kind]
         return usual if self.stack is None else self.stack.traits(usual)
 
@@ -231,8 +231,8 @@ class CellTransport(TransportOptions):
 
     @property
     def has_own_congestion(self) -> bool:
-        """Whether its congestion control is the user's own, of a kernel that the user has built
-        with it.
+        """Whether the transport's congestion control is the user's own, of a kernel that the user
+        has built with it.
         """
         return self.congestion is not None and self.congestion.startswith(OWN)
 

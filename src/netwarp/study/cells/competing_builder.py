@@ -43,7 +43,7 @@ _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "
 @dataclass(frozen=True)
 class _Member:
     """A workload before it is built: that of a table of the study, or one of several that the table
-    stands for.
+    defines.
     """
 
     table: int
@@ -114,8 +114,8 @@ class CompetingBuilder:
     def _members(
         self, index: int, chosen: Mapping[str, Level], links: Links | None
     ) -> list[_Member]:
-        """Return the workloads for which a table of the study stands: one, or one for each host if
-        it names several together.
+        """Return the workloads that a table of the study defines: one, or one for each host if it
+        names several together.
         """
         section = _section(self._timed_table(index, chosen))
         place = f"workload.{index}"

@@ -30,7 +30,7 @@ def refuse_misfits(tables: Sequence[int], workloads: Sequence[NamedWorkload]) ->
         of_kind = (table, one.sections.path.mtu_bytes)
         if of_kind in seen:
             continue
-        _refuse_alone(one, f"workload.{table}")
+        _refuse_what_runs_alone(one, f"workload.{table}")
         for other in seen.values():
             _refuse_together(other, one, f"workload.{table}")
         seen[of_kind] = one
@@ -51,7 +51,7 @@ def _refuse_programs_beside_others(
             raise KeyValueError(f"workload.{table}.kind", workload.kind, reason, remedy)
 
 
-def _refuse_alone(one: NamedWorkload, key: str) -> None:
+def _refuse_what_runs_alone(one: NamedWorkload, key: str) -> None:
     """Refuse a workload that must run alone, or that lasts longer than the run's time limit."""
     alone = one.sections
     if alone.workload.has_table:

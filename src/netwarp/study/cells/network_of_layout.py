@@ -104,7 +104,7 @@ def _nothing(mtu_bytes: int, *, ipv6: bool) -> wire.Path:
 
 
 def ends_of(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:
-    """Return the ends of a workload, with all links between them."""
+    """Return the hosts of a workload and all links between them, in the form of a job."""
     ports = {
         link.first: index for index, link in enumerate(network.links) if index >= len(layout.links)
     }

@@ -260,7 +260,7 @@ class _Sizing:
         self._built: dict[tuple[str, int, Crossing], BuiltLink] = {}
 
     def links(self) -> Iterator[BuiltLink]:
-        """Yield each link of the network, sized for the workloads that cross it."""
+        """Yield each link of the network, with queues sized for the workloads that use it."""
         crossing: dict[int, list[Placed]] = {}
         for placed in self._workloads:
             for index, _ in placed.between.way:

@@ -56,7 +56,7 @@ def delayed(path: Table, place: str, **delays: int) -> Table:
     return path.replaced(written)
 
 
-def _plain(path: Table, **delays: int) -> Table:
+def _bare_link(path: Table, **delays: int) -> Table:
     """Return the table of a link that has the path's packet sizes, delays, and nothing else."""
     of_path = {key: path[key] for key in ("ip", "mtu") if key in path}
     return delayed(Table(of_path, path.place), "topology.rtts", **delays)
@@ -71,11 +71,11 @@ def _dumbbell(topology: TopologySection, path: Table) -> Layout:
         all_ns = [delays_ns(path)] * topology.size
     bottleneck = LaidLink("left", "right", without_delays(path))
     of_clients = (
-        LaidLink(client, "left", _plain(path, delay_down=down_ns))
+        LaidLink(client, "left", _bare_link(path, delay_down=down_ns))
         for client, (down_ns, _) in zip(clients, all_ns, strict=True)
     )
     of_servers = (
-        LaidLink("right", server, _plain(path, delay_up=up_ns))
+        LaidLink("right", server, _bare_link(path, delay_up=up_ns))
         for server, (_, up_ns) in zip(servers, all_ns, strict=True)
     )
     return Layout(
@@ -110,9 +110,9 @@ def _incast(topology: TopologySection, path: Table) -> Layout:
     """Return the layout of several senders and one receiver around one switch."""
     senders = numbered("sender", topology.size)
     tables = (
-        [delayed(_plain(path), "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
+        [delayed(_bare_link(path), "topology.rtts", rtt=rtt_ns) for rtt_ns in topology.rtts]
         if topology.rtts
-        else [_plain(path)] * topology.size
+        else [_bare_link(path)] * topology.size
     )
     of_senders = (
         LaidLink("switch", sender, table, name=sender)
@@ -151,8 +151,8 @@ def _chain(topology: TopologySection, path: Table) -> Layout:
 def _ends(routers: tuple[str, ...], path: Table) -> tuple[LaidLink, LaidLink]:
     """Return the links to the hosts at both ends of a row of routers."""
     return (
-        LaidLink("client", routers[0], _plain(path)),
-        LaidLink(routers[-1], "server", _plain(path)),
+        LaidLink("client", routers[0], _bare_link(path)),
+        LaidLink(routers[-1], "server", _bare_link(path)),
     )
 
 
@@ -160,10 +160,11 @@ def _parking_lot(topology: TopologySection, path: Table) -> Layout:
     routers, between = _row(topology.size, path)
     left, right = numbered("left", topology.size), numbered("right", topology.size)
     of_left = (
-        LaidLink(host, router, _plain(path)) for host, router in zip(left, routers, strict=False)
+        LaidLink(host, router, _bare_link(path))
+        for host, router in zip(left, routers, strict=False)
     )
     of_right = (
-        LaidLink(router, host, _plain(path))
+        LaidLink(router, host, _bare_link(path))
         for host, router in zip(right, routers[1:], strict=True)
     )
     return Layout(

@@ -69,7 +69,7 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
                 None,
                 "no queue forms where the rate is unlimited",
                 "give rate too",
-                missing=_beside(key, "rate"),
+                missing=_sibling_key(key, "rate"),
             )
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
@@ -184,9 +184,7 @@ def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0)
 
 
 def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire.Discipline | None:
-    """Return the queueing discipline at the bottleneck of a direction, with the limit of its queue
-    in packets; None for FIFO.
-    """
+    """Return the queueing discipline at a direction's bottleneck, with its limit; None for FIFO."""
     impairments = _path(cell, index).impairments(direction)
     kind = impairments.discipline
     if kind is None:
@@ -225,9 +223,7 @@ def _longest_rtt_ns(cell: CellSections, index: int) -> int:
 
 
 def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return the limit of the bottleneck's queue in packets, for a direction whose rate is
-    limited.
-    """
+    """Return the limit of the bottleneck's queue in packets; the direction's rate is limited."""
     impairments = _path(cell, index).impairments(direction)
     frame = frame_bytes(cell, direction, index)
     if impairments.queue is None:
@@ -251,7 +247,7 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
         reason = "the bandwidth-delay product is 0 without a delay"
         remedy = 'give rtt, or the queue in bytes or packets, such as "64kB" or "1000p"'
         key = _key("queue", direction, path, index)
-        raise KeyValueError(key, None, reason, remedy, missing=_beside(key, "rtt"))
+        raise KeyValueError(key, None, reason, remedy, missing=_sibling_key(key, "rtt"))
     return size_bytes
 
 
@@ -387,7 +383,7 @@ def _checked_buffer(size_bytes: int, remedy: str) -> int:
     return size_bytes
 
 
-def _beside(key: str, other: str) -> str:
+def _sibling_key(key: str, other: str) -> str:
     """Return the key of this name in the same section as `key`."""
     return f"{key.rpartition('.')[0]}.{other}"
 

@@ -101,7 +101,7 @@ class JobTemplates:
 
 
 def built_paths(cell: CellSections) -> tuple[wire.Path, ...]:
-    """Make the paths of a cell, with their queues sized and without seeds.
+    """Return the paths of a cell for its job, with the sizes of queues, and without seeds.
 
     Raises:
         KeyValueError: a queue cannot be set up as the study asks.
@@ -139,7 +139,7 @@ def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
 
 
 def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.Impairments:
-    """Return the impairments of one direction of a path, with its queue sized."""
+    """Return the impairments of one direction of a path, with the size of its queue."""
     impairments = cell.paths[index].impairments(direction)
     return wire.Impairments.of_checked(
         {
@@ -201,7 +201,7 @@ def _nothing_happens() -> wire.Timeline:
 
 
 def built_timeline(cell: CellSections) -> wire.Timeline:
-    """Make the events of a cell's paths, with random times at their earliest."""
+    """Return the events of a cell's paths; those at random times are as early as possible."""
     if not cell.events and all(path.redraw is None and path.trace is None for path in cell.paths):
         return _nothing_happens()
     return wire.Timeline(

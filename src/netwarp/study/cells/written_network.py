@@ -50,10 +50,12 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
             remedy = 'vary a link by its name, such as "link.NAME.loss"'
             raise KeyValueError(factor_key(factor), None, reason, remedy)
     hosts = [
-        (place, validated(HostSection, table)) for place, table in _with(study, "host", chosen)
+        (place, validated(HostSection, table))
+        for place, table in _with_levels(study, "host", chosen)
     ]
     routers = [
-        (place, validated(RouterSection, table)) for place, table in _with(study, "router", chosen)
+        (place, validated(RouterSection, table))
+        for place, table in _with_levels(study, "router", chosen)
     ]
     groups = {host.name: _names(host) for _, host in hosts}
     places: dict[str, str] = {}
@@ -78,7 +80,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
     nodes |= {name: (name,) for name in all_hosts}
     links = [
         link
-        for place, table in _of_one_version(_with(study, "link", chosen))
+        for place, table in _of_one_version(_with_levels(study, "link", chosen))
         for link in _links(place, table, nodes)
     ]
     _refuse_misplaced(hosts, links, all_hosts)
@@ -97,7 +99,7 @@ def _names(host: HostSection) -> tuple[str, ...]:
     return (host.name,) if host.count is None else numbered(host.name, host.count)
 
 
-def _with(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[str, Table]]:
+def _with_levels(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[tuple[str, Table]]:
     """Return the tables of one kind with their study keys, changed by the levels of factors that
     name them.
     """

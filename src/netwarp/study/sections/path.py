@@ -93,7 +93,7 @@ class SinglePath(_Keys):
 
     @property
     def ip_version(self) -> IpVersion:
-        """The version of IP of its addresses."""
+        """The version of IP of the path's addresses."""
         return self.ip
 
     @property

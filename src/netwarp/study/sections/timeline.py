@@ -198,7 +198,7 @@ def _read_trace(value: object) -> RateTrace:
     if not isinstance(value, Mapping) or set(value) != TRACE_KEYS:
         raise UnitError("not a trace file", 'name a file in mahimahi\'s format, such as "4g.down"')
     file, step_ns, rates_bit_s = value["file"], value["step_ns"], value["rates_bit_s"]
-    # The table is of netwarp's own making, but a damaged `study.json` may have anything in it.
+    # netwarp itself made the table, but a damaged `study.json` can contain anything.
     whole = [step_ns, *rates_bit_s] if isinstance(rates_bit_s, list) and rates_bit_s else [None]
     if not isinstance(file, str) or not all(type(each) is int and each >= 0 for each in whole):
         raise UnitError("not the rates of a trace", "give the study file itself again")

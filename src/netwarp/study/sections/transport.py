@@ -163,8 +163,8 @@ USUAL_QUIC = _usual(QuicOptions)
 
 def settings_of_hosts(asked: TcpOptions) -> dict[str, str]:
     """Return the options that are settings of a whole host, by their keys in order, each with the
-    setting. Only options that differ from the kernel's defaults count, and whose value a connection
-    does not report.
+    setting. Only options count that differ from the kernel's defaults and whose value no connection
+    reports.
     """
     differing = (
         OWN_OPTIONS[name]

@@ -150,7 +150,7 @@ class BulkSection(WorkloadSection):
 
     @property
     def fills_ns(self) -> int | None:
-        """Time in ns for which the transfer goes on at full rate; None if it has a size."""
+        """Time in ns for which the transfer lasts at full rate; None if it has a size."""
         return self.duration_ns if self._has_no_size else None
 
     @property

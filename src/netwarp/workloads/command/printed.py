@@ -101,7 +101,7 @@ def program_of(
 
 
 def printed_value(rule: wire.PrintedMetric, job: wire.Job, records: Sequence[Record]) -> float:
-    """Return the value of a metric that a program's output has.
+    """Return the value of a metric, read from a program's output.
 
     Raises:
         NothingPrintedError: the number is not in the output, or the program did not end.

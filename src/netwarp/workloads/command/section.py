@@ -52,8 +52,8 @@ def parse_ready(value: object) -> wire.Ready:
 
 
 def _parse_line_pattern(pattern: str) -> str:
-    """Read the pattern of a line. The endpoint searches in linear time, by Rust's regular
-    expressions, which have no look-around and no back-references.
+    """Parse the pattern for a line of output. The endpoint searches in linear time, by Rust's
+    regular expressions, which have no look-around and no back-references.
     """
     try:
         re.compile(pattern)
@@ -198,13 +198,13 @@ class CommandSection(WorkloadSection):
         refuse_useless(
             self.words, (*self.server, *self.client, *of_programs, *self.environment.values())
         )
-        self._refuse_a_number_of_nobody()
+        self._refuse_metrics_of_no_program()
         if not LEAST_MEMORY_BYTES <= self.memory_bytes <= MOST_MEMORY_BYTES:
             reason, remedy = "no memory for a guest", "write 128MiB to 64GiB"
             raise KeyValueError("memory", self.memory_bytes, reason, remedy)
         return self
 
-    def _refuse_a_number_of_nobody(self) -> None:
+    def _refuse_metrics_of_no_program(self) -> None:
         """Refuse a metric that is read from a program which the study does not have."""
         known = ("client", "server", *self.further_hosts)
         for name, metric in self.metrics.items():

@@ -12,14 +12,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def filled(text: str, words: Mapping[str, str]) -> str:
-    """Fill in the placeholders of a text. Braces around anything else stay, as shells and JSON use
-    them.
+    """Return a text with its placeholders filled in. Braces around anything else stay, as shells
+    and JSON use them.
     """
     return re.sub(r"\{(\w+)\}", lambda found: words.get(found[1], found[0]), text)
 
 
 def refuse_useless(words: Mapping[str, str], texts: tuple[str, ...]) -> None:
-    """Check that placeholders have valid names, and that each is used in some command.
+    """Refuse placeholders that have an invalid name, or that no command uses.
 
     Raises:
         KeyValueError: a name is invalid, or no command has the placeholder.

@@ -12,7 +12,7 @@ from netwarp.workloads.flow.simulated import SIMULATED
 
 
 class FlowWorkload(ScheduledWorkload[wire.Flow]):
-    """Messages by a schedule. Measured are each message's delay, and which messages were lost."""
+    """Messages by a schedule, with the delay of each and those that were lost."""
 
     section = FlowSection
     wire_type = wire.Flow
@@ -30,7 +30,9 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return self.of(job).messages or 0
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return True: its delays are always differences between the clocks of the two hosts."""
+        """Return True: a flow's delays are always differences between the clocks of the two
+        hosts.
+        """
         return True
 
     def server_refusal(self, job: Job) -> str | None:

@@ -36,7 +36,7 @@ BROWSER_MEMORY_BYTES = 3 << 30
 
 
 class PageWorkload(Workload[wire.Page]):
-    """Load of a web page; times are those of the whole page."""
+    """Load of a web page; metrics are those of the whole page."""
 
     section = PageSection
     wire_type = wire.Page

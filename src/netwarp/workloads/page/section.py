@@ -133,12 +133,12 @@ class PageSection(WorkloadSection):
 
     @property
     def usual_transport(self) -> TransportKind:
-        """The transport of its version of HTTP, with encryption."""
+        """The transport of the study's version of HTTP, with encryption."""
         return next(kind for kind in self._carriers if TRANSPORTS[kind].is_encrypted)
 
     @property
     def _carriers(self) -> list[TransportKind]:
-        """The transports that its version of HTTP can use."""
+        """The transports that the study's version of HTTP can use."""
         return [kind for kind, traits in TRANSPORTS.items() if self.http in traits.http_versions]
 
     def parts(self, streams: int | None) -> int:
@@ -186,7 +186,7 @@ class PageSection(WorkloadSection):
         return self.client != "netwarp" or self.server != "netwarp"
 
     def refuse_transport(self, kind: TransportKind, *, moves: bool) -> None:
-        """Refuse transports that its version of HTTP cannot use, and clients that move."""
+        """Refuse transports that the study's version of HTTP cannot use, and clients that move."""
         if self._has_programs and not TRANSPORTS[kind].is_encrypted:
             end = "client" if self.client != "netwarp" else "server"
             reason = f"browsers and servers speak HTTP over TLS or QUIC here, not over {kind}"

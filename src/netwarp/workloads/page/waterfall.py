@@ -35,9 +35,7 @@ def _phases(resource: Resource) -> Iterator[Phase]:
 
 
 def _milestones(page: Page, came: Sequence[Resource]) -> Iterator[tuple[int, str]]:
-    """Yield when the page was first rendered and when it was loaded completely, as far as it
-    was.
-    """
+    """Yield when the page was first rendered, and when it was loaded completely, if it was."""
     ends_ns = {each.resource: each.response_end_ns for each in came}
     fetched = [index for index in range(len(page.resources)) if page.is_fetched(index)]
     blocking = [index for index in fetched if page.resources[index].render_blocking]

@@ -11,7 +11,7 @@ from netwarp.workloads.rr.section import RequestResponseSection
 
 
 class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
-    """Requests and responses. Measured are latencies, and which requests got no response."""
+    """Requests and responses, with their latencies and those that got no response."""
 
     section = RequestResponseSection
     wire_type = wire.RequestResponse

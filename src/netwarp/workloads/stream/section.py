@@ -151,7 +151,7 @@ class StreamSection(WorkloadSection):
 
     @property
     def most_streams(self) -> int:
-        """Most streams that it opens on one connection."""
+        """Most streams that the player opens on one connection."""
         return MOST_STREAMS
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:

@@ -13,7 +13,7 @@ from netwarp.workloads.traffic.section import TrafficSection
 
 
 class TrafficWorkload(Workload[wire.Traffic]):
-    """Flows whose sizes are drawn from a distribution. Measured is when each was completed;
+    """Flows whose sizes are drawn from a distribution, with the completion time of each;
     connections are not recorded.
     """
 
