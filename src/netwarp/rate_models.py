@@ -86,7 +86,7 @@ def _cellular(rng: Draws, most_per_ms: float, length_ms: int) -> list[int]:
     for start_ms in range(0, length_ms, CELLULAR_TICK_MS):
         is_stuck = rate_per_s == 0 and rng.random() < exp(-CELLULAR_ESCAPES_PER_S * tick_s)
         if not is_stuck:
-            walked = rate_per_s + step.inv_cdf(_inside(rng))
+            walked = rate_per_s + step.inv_cdf(_number_in_open_unit_interval(rng))
             rate_per_s = min(max(walked, 0.0), most_per_s)
         times_ms += _poisson(rng, rate_per_s / MS_PER_S, start_ms, CELLULAR_TICK_MS)
     return [each for each in times_ms if each < length_ms]
@@ -127,7 +127,7 @@ def _poisson(rng: Draws, per_ms: float, start_ms: int, lasts_ms: int) -> list[in
     return found
 
 
-def _inside(rng: Draws) -> float:
+def _number_in_open_unit_interval(rng: Draws) -> float:
     """Return a number above 0 and below 1."""
     return min(max(rng.random(), 1e-12), 1 - 1e-12)
 

@@ -199,7 +199,7 @@ class RunDirectory:
         return {name for name in folders if RUN_NAME.fullmatch(name)}
 
     def begin(self, run: str) -> Path:
-        """Create the hidden directory of a new run; one that an interrupted run left is replaced."""
+        """Create a new run's hidden directory; one that an interrupted run left is replaced."""
         partial = self.partial_path(run)
         remove(partial)
         partial.mkdir()
@@ -345,7 +345,7 @@ class RunDirectory:
         return known if isinstance(known, str) else None
 
     def plan_lines(self) -> list[dict[str, Any]]:
-        """Return the valid first lines of the plan; empty if nothing was planned here yet.
+        """Return the valid lines of the plan; empty if nothing was planned here yet.
 
         Raises:
             RunDirectoryError: the folder of the runs is a symbolic link.

@@ -18,17 +18,17 @@ def dying_with_parent() -> list[str]:
     """Return the beginning of a command whose program is killed when the thread that starts it
     ends.
     """
-    return _program("setpriv", "--pdeathsig", "KILL") or _ourselves("dying-with-parent")
+    return _program("setpriv", "--pdeathsig", "KILL") or _own_command("dying-with-parent")
 
 
 def on_cpu(cpu: int) -> list[str]:
     """Return the beginning of a command whose program runs on this CPU only."""
-    return _program("taskset", "-c", str(cpu)) or _ourselves(f"on-cpu={cpu}")
+    return _program("taskset", "-c", str(cpu)) or _own_command(f"on-cpu={cpu}")
 
 
 def at_fixed_addresses() -> list[str]:
     """Return the beginning of a command whose program runs without address randomisation."""
-    return _program("setarch", "-R") or _ourselves("at-fixed-addresses")
+    return _program("setarch", "-R") or _own_command("at-fixed-addresses")
 
 
 def nothing() -> list[str]:
@@ -43,7 +43,7 @@ def _program(name: str, *arguments: str) -> list[str]:
     return [found, *arguments] if found else []
 
 
-def _ourselves(asked: str) -> list[str]:
+def _own_command(asked: str) -> list[str]:
     return [sys.executable, "-I", "-S", __file__, asked]
 
 

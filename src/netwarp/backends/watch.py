@@ -161,7 +161,7 @@ class _Watcher:
                     if len(pending) > CONSOLE_LIMIT_BYTES:  # a line without end
                         lines, pending = [*lines, pending], b""
                     for line in lines:
-                        self._take(line, log)
+                        self._handle_line(line, log)
                 now = time.monotonic()
                 if now - looked >= look_in_s:
                     looked = now
@@ -170,9 +170,9 @@ class _Watcher:
                     if self.given_up:
                         break
         if pending:
-            self._take(pending, log)
+            self._handle_line(pending, log)
 
-    def _take(self, line: bytes, log: IO[bytes]) -> None:
+    def _handle_line(self, line: bytes, log: IO[bytes]) -> None:
         """Handle a line of the guest's console: store its progress, or write it to the log."""
         match = PROGRESS.fullmatch(line)
         if match is None:

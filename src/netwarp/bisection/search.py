@@ -97,19 +97,19 @@ def search(
         earlier: commits examined so far, with their answers; the caller adds to it.
     """
     while True:
-        goods = list(dict.fromkeys([good, *_with(earlier, Answer.GOOD)]))
+        goods = list(dict.fromkeys([good, *_commits_with(earlier, Answer.GOOD)]))
         candidates = ranked(bad, goods)
         others = set(candidates) - {bad}
-        narrower = [each for each in _with(earlier, Answer.BAD) if each in others]
+        narrower = [each for each in _commits_with(earlier, Answer.BAD) if each in others]
         if narrower:
             # Each bad commit that was found lies in the history of the one before.
             bad = min(narrower, key=lambda each: len(ranked(each, goods)))
             continue
-        following = what_next(bad, candidates, _with(earlier, Answer.SKIP))
+        following = what_next(bad, candidates, _commits_with(earlier, Answer.SKIP))
         yield following
         if isinstance(following, Culprits):
             return
 
 
-def _with(earlier: Mapping[str, Examined], answer: Answer) -> list[str]:
+def _commits_with(earlier: Mapping[str, Examined], answer: Answer) -> list[str]:
     return [each.commit for each in earlier.values() if each.answer is answer]

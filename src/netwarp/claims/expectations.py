@@ -247,10 +247,10 @@ def _result(said: Expectation, found: Sequence[_Found], error: float) -> Expecta
         for each, (_, evidence, _) in zip(listed, found, strict=True)
         if each.kept is Kept.UNDECIDED and evidence.undecided is not None
     )
-    return ExpectationResult(said, _together([each.kept for each in listed]), tuple(listed), open_)
+    return ExpectationResult(said, _joined([each.kept for each in listed]), tuple(listed), open_)
 
 
-def _together(kept: Sequence[Kept]) -> Kept:
+def _joined(kept: Sequence[Kept]) -> Kept:
     """Return the result of all conditions together: the expectation holds if it holds in all, and
     does not hold if the opposite is shown in one.
     """

@@ -94,7 +94,7 @@ def join(found: Sequence[Evidence], alpha: float) -> Joined:
     if all(each.fixed is None for each in found):
         for verdict, answers in _UNANIMOUS:
             if max(_chance(each, answers) for each in found) < alpha:
-                says = _each(found, answers, alpha)
+                says = _answer_of_each(found, answers, alpha)
                 return Joined(_sized(verdict, found, alpha), says, (alpha,) * len(found))
     errors = family_errors([each.smallest for each in found], alpha)
     says = tuple(each.says(error) for each, error in zip(found, errors, strict=True))
@@ -127,7 +127,9 @@ def _chance(evidence: Evidence, answers: Sequence[Answer]) -> float:
     return min(evidence.chances.get(answer, 1.0) for answer in answers)
 
 
-def _each(found: Sequence[Evidence], answers: Sequence[Answer], alpha: float) -> tuple[Says, ...]:
+def _answer_of_each(
+    found: Sequence[Evidence], answers: Sequence[Answer], alpha: float
+) -> tuple[Says, ...]:
     return tuple(
         next(answer for answer in answers if each.chances.get(answer, 1.0) < alpha)
         for each in found

@@ -76,7 +76,7 @@ class TooFew:
                 "without --quick"; "" if there is none.
         """
         have = f"{self.replicates} replicate{'s' * (self.replicates > 1)}"
-        have += _unless(self.replicates, self.alpha)
+        have += _unless_clause(self.replicates, self.alpha)
         adding = f", or {adding}" * (self.can_be_added and bool(adding))
         if not self.claims:
             return (
@@ -106,7 +106,7 @@ class TooFew:
         }
 
 
-def _unless(replicates: int, alpha: float) -> str:
+def _unless_clause(replicates: int, alpha: float) -> str:
     """Return the clause that names the differences which this number of replicates can show; "" if
     there are none.
     """
@@ -209,7 +209,9 @@ def _needed_by_expectations(
 
 
 def _cells_expected(said: Expectation, cells: Iterable[Planned]) -> list[Planned]:
-    return _having(cells, [{**said.where, **side} for side in (said.of, said.against or said.of)])
+    return _cells_with(
+        cells, [{**said.where, **side} for side in (said.of, said.against or said.of)]
+    )
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
@@ -342,12 +344,12 @@ def _cells_of(claim: Claim, cells: Iterable[Planned]) -> list[Planned]:
     sides = claim.equal or [side for side in (claim.less, claim.than) if side is not None] or [{}]
     return [
         cell
-        for cell in _having(cells, [{**claim.where, **side} for side in sides])
+        for cell in _cells_with(cells, [{**claim.where, **side} for side in sides])
         if not any(cell.factors.get(factor) in left for factor, left in claim.without.items())
     ]
 
 
-def _having(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned]:
+def _cells_with(cells: Iterable[Planned], wanted: Sequence[Factors]) -> list[Planned]:
     """Return the cells that have all levels of at least one of these selections."""
     return [
         cell

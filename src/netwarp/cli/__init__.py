@@ -37,11 +37,11 @@ def _status() -> int:
     try:
         elsewhere = refused_system(sys.platform)
         if elsewhere is not None:
-            return _said(elsewhere)
+            return _print_error(elsewhere)
         open_standard_streams()
         too_little = refuse_little_memory()
         if too_little is not None:
-            return _said(too_little)
+            return _print_error(too_little)
         interruption.listen()
         # Imported objects are never freed: scanning them for garbage takes a tenth of the time of a
         # table, and so does pydantic's search for plugins among all installed packages.
@@ -58,9 +58,9 @@ def _status() -> int:
         reason = why_refused(error)
         if reason is None:
             raise
-        return _said(reason)
+        return _print_error(reason)
 
 
-def _said(reason: str) -> int:
+def _print_error(reason: str) -> int:
     os.write(2, f"error: {reason}\n".encode(errors="backslashreplace"))
     return 1

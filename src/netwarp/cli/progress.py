@@ -171,7 +171,7 @@ class ProgressBar(Observer):
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
-        self._say()
+        self._print_line()
 
     def _draw(self) -> None:
         """Update the bar on a terminal; elsewhere print a line, if the last one was printed long
@@ -184,9 +184,9 @@ class ProgressBar(Observer):
             )
         elif now_s - self._said_s >= LINE_EVERY_S:
             self._said_s = now_s
-            self._say()
+            self._print_line()
 
-    def _say(self) -> None:
+    def _print_line(self) -> None:
         """Print a line with the number of finished runs and the clocks."""
         resumed = f" ({self.clocks.resumed} from before)" if self.clocks.resumed else ""
         self._console.print(

@@ -52,7 +52,7 @@ def of_usage(error: click.ClickException) -> Refusal:
     if word is not None:
         reason = f"no such {'option' if word.startswith('-') else 'command'}: {word}"
     near = nearest(word, known) if word is not None else None
-    meant = _elsewhere(word) or (f'did you mean "{near}"? ' if near else "")
+    meant = _alternative(word) or (f'did you mean "{near}"? ' if near else "")
     remedy = f"{meant}see `{command} --help`"
     message = f"{command}: {reason[0].lower()}{reason[1:]}; {remedy}"
     return Refusal(message, word or _parameter(error), remedy)
@@ -70,7 +70,7 @@ OTHERWISE = {
 """What to use instead of options that do not exist, but that users look for."""
 
 
-def _elsewhere(word: str | None) -> str:
+def _alternative(word: str | None) -> str:
     """Return how to get what an unknown option seems to ask for; "" if that is not known."""
     return f"write {OTHERWISE[word]}; " if word in OTHERWISE else ""
 

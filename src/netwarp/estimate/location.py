@@ -228,7 +228,9 @@ def difference_of(
     if modes == [None, None]:
         return found
     lower, upper = (
-        _welch(_and(first, modes[0], 1 - end), _and(second, modes[1], end), is_log=is_log)
+        _welch(
+            _with_mode(first, modes[0], 1 - end), _with_mode(second, modes[1], end), is_log=is_log
+        )
         for end in (0, 1)
     )
     return replace(found, cautious=(lower, upper))
@@ -263,5 +265,7 @@ def _welch(
     return Location(value, math.sqrt(variance), degrees, sampled, is_log)
 
 
-def _and(values: Sequence[float], modes: tuple[float, float] | None, end: int) -> Sequence[float]:
+def _with_mode(
+    values: Sequence[float], modes: tuple[float, float] | None, end: int
+) -> Sequence[float]:
     return values if modes is None else [*values, modes[end]]

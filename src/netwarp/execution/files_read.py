@@ -118,13 +118,13 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
     """
     seen = set()
     for path in paths:
-        for file in _below(path) if path.is_dir() else iter((path,)):
+        for file in _files_below(path) if path.is_dir() else iter((path,)):
             if file not in seen:
                 seen.add(file)
                 yield file
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _files_below(folder: Path) -> Iterator[Path]:
     for place, folders, names in os.walk(folder):
         kept = (each for each in folders if each not in BUILT)
         folders[:] = sorted(each for each in kept if not is_run_directory(Path(place, each)))

@@ -47,14 +47,14 @@ def examine() -> list[Finding]:
     """Check everything that runs need, from Python to booting a guest."""
     default, *others = map(backend_class, backend_names())
     machine = Machine(jobs=len(os.sched_getaffinity(0)))
-    needed = [_look("python", _python)]
+    needed = [_finding("python", _python)]
     needed += [_look_for(need, machine) for need in default.needs if not need.optional]
     if all(finding.ok for finding in needed):
-        needed.append(_look("guest", _guest))
+        needed.append(_finding("guest", _guest))
         needed += [_look_for(need, machine) for need in default.needs if need.optional]
     optional = [
         *(_look_at(backend, machine) for backend in others if backend.needs),
-        *(replace(_look(name, look), optional=True) for name, look in _OPTIONAL.items()),
+        *(replace(_finding(name, look), optional=True) for name, look in _OPTIONAL.items()),
     ]
     return said_once([*needed, *optional])
 
@@ -76,7 +76,7 @@ def said_once(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _look_for(need: Need, machine: Machine) -> Finding:
-    found = _look(need.name, lambda: need.describe(machine))
+    found = _finding(need.name, lambda: need.describe(machine))
     return replace(found, optional=need.optional)
 
 
@@ -90,10 +90,10 @@ def _look_at(backend: type[NamedBackend], machine: Machine) -> Finding:
         require(before, machine)
         return last.describe(machine)
 
-    return replace(_look(backend.name, describe), optional=True)
+    return replace(_finding(backend.name, describe), optional=True)
 
 
-def _look(name: str, look: Callable[[], str]) -> Finding:
+def _finding(name: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(name, ok=True, detail=look())
     except NetwarpError as error:

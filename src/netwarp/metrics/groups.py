@@ -57,7 +57,9 @@ def metrics_of_group(
         Values by name, None for those that the records of a member do not determine.
     """
     names = dict.fromkeys(name for each in members for name in each)
-    found = {name: _together(metrics[name], [each.get(name) for each in members]) for name in names}
+    found = {
+        name: _sum_or_mean(metrics[name], [each.get(name) for each in members]) for name in names
+    }
     for name, quantiles in _QUANTILES.items():
         values = [each.get(name) for each in members]
         known = [value for value in values if value is not None]
@@ -67,7 +69,7 @@ def metrics_of_group(
     return found
 
 
-def _together(metric: Metric, values: Sequence[float | None]) -> float | None:
+def _sum_or_mean(metric: Metric, values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None

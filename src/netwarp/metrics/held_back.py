@@ -202,7 +202,7 @@ def held_back(run: RunRecords) -> list[HeldBack]:
         if isinstance(each, ConnectionSamples) and each.side == of_sender and each.at_ns
     ]
     moved_ns = [each.moved_ns for each in redials(run)]
-    lives = [_life(each, own, moved_ns) for each in own]
+    lives = [_samples_and_times(each, own, moved_ns) for each in own]
     paced = any(each.settings.paced for each in run.of_kind(Connection) if each.side == of_sender)
     only = run.job.only
     return [
@@ -217,7 +217,7 @@ def held_back(run: RunRecords) -> list[HeldBack]:
     ]  # fmt: skip
 
 
-def _life(
+def _samples_and_times(
     seen: ConnectionSamples, of_all: Sequence[ConnectionSamples], moved_ns: Sequence[int]
 ) -> tuple[ConnectionSamples, int, int | None]:
     """Return a connection's samples, with when it began and when it ended.
@@ -239,12 +239,12 @@ def _life(
         came_ns = max(came_ns, moved_ns[replaced - 1])
     if replaced < len(moved_ns):
         replaced_ns = moved_ns[replaced]
-        seen = _until(seen, replaced_ns)
+        seen = _samples_until(seen, replaced_ns)
         gone_ns = replaced_ns if gone_ns is None else min(gone_ns, replaced_ns)
     return seen, came_ns, gone_ns
 
 
-def _until(seen: ConnectionSamples, until_ns: int) -> ConnectionSamples:
+def _samples_until(seen: ConnectionSamples, until_ns: int) -> ConnectionSamples:
     """Return the samples up to a time in ns."""
     kept = bisect_right(seen.at_ns, until_ns)
     columns = {name: column[:kept] for name, column in seen if isinstance(column, tuple)}

@@ -34,7 +34,9 @@ def timer_waits(
             Then packets that are sent without an answer, such as probes, do not count as a change.
         rto_min_ns: least time by which a timer exceeds the smoothed round-trip time.
     """
-    return joined([*_counted(samples, rto_min_ns), *_standing(samples, acks_packets=acks_packets)])
+    return joined(
+        [*_counted(samples, rto_min_ns), *_unchanged_intervals(samples, acks_packets=acks_packets)]
+    )
 
 
 def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | None:
@@ -96,7 +98,7 @@ def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
             yield (times[index], times[index] + step_ns)
 
 
-def _standing(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Span]:
+def _unchanged_intervals(samples: ConnectionSamples, *, acks_packets: bool) -> Iterator[Span]:
     """Yield the intervals in which nothing changed for longer than a round trip, up to the last
     sample before a retransmission.
     """

@@ -169,7 +169,7 @@ def _mss(treated: _Treated) -> str:
     return "what the MTU allows" if mss_bytes is None else f"{mss_bytes} bytes"
 
 
-def _own(option: OwnOption) -> Callable[[_Treated], str]:
+def _option_text(option: OwnOption) -> Callable[[_Treated], str]:
     """Return a function that returns as text the value of an option which not every transport
     has.
     """
@@ -232,7 +232,7 @@ _WHERE_THEY_DIFFER: dict[str, Callable[[_Treated], str]] = {
     "ECN": lambda treated: "offered" if treated.transport.ecn else "not offered",
     "model": lambda treated: treated.transport.model,
     **{
-        option.described.setting: _own(option)
+        option.described.setting: _option_text(option)
         for option in OWN_OPTIONS.values()
         if option.described.setting is not None
     },

@@ -32,8 +32,8 @@ def render_page(name: str, *, has_charts: bool, **values: Any) -> str:
     environment.filters["with_code"] = with_code
     return environment.get_template(name).render(
         version=__version__,
-        style=_own("style.css") + Markup(dark_rules()),  # noqa: S704 - colours of ours
-        script=_own("script.js"),
+        style=_package_file("style.css") + Markup(dark_rules()),  # noqa: S704 - colours of ours
+        script=_package_file("script.js"),
         bundle=Markup(chart_script()) if has_charts else "",  # noqa: S704 - a library's
         overlay=_json(page_overlay()),
         **values,
@@ -70,7 +70,7 @@ def with_code(text: str) -> Markup:
     return Markup("").join(shown)
 
 
-def _own(name: str) -> Markup:
+def _package_file(name: str) -> Markup:
     """Return a file of this package, unescaped."""
     return Markup(_resource(name))  # noqa: S704 - ours, no user's text in it
 

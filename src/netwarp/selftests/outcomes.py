@@ -142,7 +142,7 @@ def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[
         file = str(run.factors[FACTOR])
         verdict, why = judged(output, run.reason, absent.get(file, ()))
         took_s = run.metrics.get("run_time_s")
-        again = _again(data.study.seed, run.replicate)
+        again = _repeat_options(data.study.seed, run.replicate)
         printed = sha256(output.encode()).hexdigest()
         ended.setdefault(file, []).append(
             Ended(run.run, run.seed, verdict, why, took_s, again, printed)
@@ -152,7 +152,7 @@ def rows(tests: Sequence[SelfTest], data: RunData | None, planned: int) -> list[
     ]
 
 
-def _again(study_seed: int, replicate: int) -> str:
+def _repeat_options(study_seed: int, replicate: int) -> str:
     seed, earlier = earliest_replicate(study_seed, replicate)
     return f"--seed {seed} --repeat {earlier + 1}"
 

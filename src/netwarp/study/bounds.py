@@ -61,7 +61,7 @@ def refuse_unbounded(raw: Mapping[str, Any]) -> None:
         for key, value in level:
             if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
                 raise too_large(key)
-        level = [inner for key, outer in level for inner in _inside(key, outer)]
+        level = [inner for key, outer in level for inner in _inner_values(key, outer)]
     if level:
         # The nesting is too deep at the end of a long key, so only the key's beginning is named.
         raise too_deep(".".join(level[0][0].split(".")[:3]))
@@ -77,7 +77,7 @@ def too_large(key: str | None = None) -> KeyValueError:
     return KeyValueError(key, None, "a number beyond 64 bits", "write a smaller one")
 
 
-def _inside(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+def _inner_values(key: str, value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         yield from ((f"{key}.{name}", inner) for name, inner in value.items())
     elif isinstance(value, list):

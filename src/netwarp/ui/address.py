@@ -37,11 +37,11 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
         if left < 0:
             raise InputError(f"the address has more than {MOST_CHARACTERS} characters of values")
         if value.strip():
-            _take(given, name, value.strip())
+            _add_option(given, name, value.strip())
     return given
 
 
-def _take(given: dict[str, Any], name: str, value: str) -> None:
+def _add_option(given: dict[str, Any], name: str, value: str) -> None:
     """Add a pair of an address to the options, with the value converted to the option's type."""
     match OPTIONS[name].takes:
         case Takes.LEVELS:

@@ -103,7 +103,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
     shown = quantities(compared.metric, largest or 1.0)  # the usual unit if all values are 0
     metric = metric_named(compared.metric)
     is_share = metric.unit in ("ratio", "index") and largest <= 1
-    beside = {name: _shown_beside(name, data) for name in _beside(compared.metric, data)}
+    beside = {name: _shown_beside(name, data) for name in _printed_with(compared.metric, data)}
     return {
         **_column(compared.metric, shown),
         "whole": 1.0 if is_share else None,
@@ -116,7 +116,7 @@ def _metric(compared: Comparisons, data: RunData) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _beside(metric: str, data: RunData) -> list[str]:
+def _printed_with(metric: str, data: RunData) -> list[str]:
     """Return the metrics that are printed together with a metric, without those that have bars."""
     own = [compared.metric for compared in data.answers]
     return [name for name in metrics_beside(data.results, metric) if name not in own]

@@ -60,7 +60,7 @@ class Asked(ABC):
         """The number that the page has given it; a larger one was asked later."""
         self.directory: Path | None = None
         """The run directory, once it is known."""
-        self._thread = threading.Thread(target=self._go, name="netwarp-asked", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="netwarp-asked", daemon=True)
 
     def begin(self) -> None:
         """Begin to run in a thread what was asked for."""
@@ -107,7 +107,7 @@ class Asked(ABC):
         if not self._is_cancelled:
             self._events.put((name, said))
 
-    def _go(self) -> None:
+    def _run(self) -> None:
         """Run what was asked for, and put its events, or its error, into the queue."""
         try:
             if self._after is not None:

@@ -31,7 +31,7 @@ def network_drawing(job: Job, records: Sequence[Record]) -> dict[str, Any] | Non
     sampled: dict[int, list[dict[str, Any]]] = {}
     for each in records:
         if isinstance(each, QueueSamples) and len(each.at_ns) > 1:
-            sampled.setdefault(each.path, []).append(_way(job, records, each))
+            sampled.setdefault(each.path, []).append(_direction_samples(job, records, each))
     return {
         "nodes": [
             {"name": name, "x": x, "y": y, "is_host": name in network.hosts}
@@ -88,7 +88,9 @@ def _neighbours(network: Network, node: str) -> list[str]:
     return [b if a == node else a for a, b in ends if node in (a, b)]
 
 
-def _way(job: Job, records: Sequence[Record], samples: QueueSamples) -> dict[str, Any]:
+def _direction_samples(
+    job: Job, records: Sequence[Record], samples: QueueSamples
+) -> dict[str, Any]:
     """Return the samples of a link's direction as columns, in s, bytes and packets."""
     delays = queue_delays(job, records, samples.direction, samples.path)
     step = -(-len(samples.at_ns) // MOST_SAMPLES)

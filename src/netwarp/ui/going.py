@@ -49,16 +49,16 @@ class Going(Observer):
         """Store the clock of a run that is under way."""
         with self._lock:
             self._reached_s[run.run] = virtual_s
-            self._say()
+            self._put_progress()
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
         """Count a run that has ended; each counts once."""
         with self._lock:
             self._ended.add(run.run)
             self._reached_s.pop(run.run, None)
-            self._say()
+            self._put_progress()
 
-    def _say(self) -> None:
+    def _put_progress(self) -> None:
         now_s = self._clock()
         if now_s < self._said_s + EVERY_S:
             return

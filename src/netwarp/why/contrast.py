@@ -69,7 +69,9 @@ def contrast(
     one, other = one[:pairs], other[:pairs]
     answers = [explain(runs, metric, relevant, backend, on_done) for runs in (one, other)]
     by_lift = [{each.lifts[0].name: each for each in answer.alone} for answer in answers]
-    runs = [BaseRun(a.job, a.records, _either(a, b)) for a, b in zip(one, other, strict=True)]
+    runs = [
+        BaseRun(a.job, a.records, _joined_sample(a, b)) for a, b in zip(one, other, strict=True)
+    ]
     was = [_ratio(a.sample.value, b.sample.value) for a, b in zip(one, other, strict=True)]
     failed = {**answers[1].failed, **answers[0].failed}
     names = dict.fromkeys(name for of in by_lift for name in of if name not in failed)
@@ -104,7 +106,7 @@ def contrast(
     return Contrasts(answers[0], answers[1], ratio, holm([whole])[0], tuple(ordered), failed)
 
 
-def _either(one: BaseRun, other: BaseRun) -> Sample:
+def _joined_sample(one: BaseRun, other: BaseRun) -> Sample:
     random = one.sample.random or other.sample.random
     return Sample(one.sample.value, one.sample.seed, False, random)
 

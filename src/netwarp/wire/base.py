@@ -110,7 +110,7 @@ class Wire(BaseModel):
         """
         made = cls.__new__(cls)
         object.__setattr__(
-            made, "__dict__", {**usual, **fields} if (usual := _usual(cls)) else fields
+            made, "__dict__", {**usual, **fields} if (usual := _default_values(cls)) else fields
         )
         object.__setattr__(made, "__pydantic_fields_set__", _names(cls))
         object.__setattr__(made, "__pydantic_extra__", None)
@@ -143,7 +143,7 @@ def _names(model: type[Wire]) -> set[str]:
 
 
 @cache
-def _usual(model: type[Wire]) -> dict[str, object]:
+def _default_values(model: type[Wire]) -> dict[str, object]:
     """Return the default values of keys that were added to a model; see decision 48."""
     return {key: each.default for key, each in model.model_fields.items() if not each.is_required()}
 

@@ -85,12 +85,12 @@ def main() -> None:
     """Read requests and write FlowMonitor's results for each, in the order of the requests."""
     ns = importlib.import_module("ns").ns  # the import that takes long
     ns.cppyy.cppdef(HELPERS.replace("QUIET", str(QUIET_S)))
-    _say({"ready": version("ns3")})
+    _print_json({"ready": version("ns3")})
     for line in sys.stdin:
-        _say(simulate(ns, json.loads(line)))
+        _print_json(simulate(ns, json.loads(line)))
 
 
-def _say(answer: Any) -> None:
+def _print_json(answer: Any) -> None:
     sys.stdout.write(json.dumps(answer) + "\n")
     sys.stdout.flush()
 

@@ -121,7 +121,7 @@ class RemoteBackend:
         except RefusedError as error:
             return Status("failed", f"the server refused: {error}", 0.0, 0.0, 0, 0.0)
         except ChannelError as error:
-            raise self._gone(error) from None
+            raise self._server_gone_error(error) from None
 
     def stop(self) -> None:
         """Kill the run under way, and disconnect from the server."""
@@ -225,7 +225,7 @@ class RemoteBackend:
         except RefusedError as error:
             raise BackendError(f"the server refused to have the path measured: {error}") from None
         except ChannelError as error:
-            raise self._gone(error) from None
+            raise self._server_gone_error(error) from None
 
     def _run_between(
         self, job: Job, directory: Path, before: Measured, on_progress: Callable[[float], None]
@@ -317,7 +317,7 @@ class RemoteBackend:
         if records.is_file():
             records.write_text(with_measurements(records.read_text(), measurements))
 
-    def _gone(self, error: Exception) -> BackendError:
+    def _server_gone_error(self, error: Exception) -> BackendError:
         if self._connected is not None:
             self._connected.channel.close()
             self._connected = None

@@ -135,12 +135,12 @@ def _fields(run: FinishedRun) -> dict[str, Any]:
 
 
 def _finished(fields: Mapping[str, Any]) -> FinishedRun:
-    files = {_inside(name): _typed(each, bytes) for name, each in fields["files"].items()}
+    files = {_relative_path(name): _typed(each, bytes) for name, each in fields["files"].items()}
     metrics = {_typed(name, str): float(value) for name, value in fields["metrics"].items()}
     return FinishedRun(files, Outcome(Status.from_json(fields["status"]), CompactValues(metrics)))
 
 
-def _inside(name: Any) -> str:
+def _relative_path(name: Any) -> str:
     """Return a path, if it does not leave the directory to which it is relative; else raise
     MessageError.
     """

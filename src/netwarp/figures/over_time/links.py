@@ -80,7 +80,7 @@ def _samples(records: Sequence[Record], index: int) -> Iterator[QueueSamples]:
 
 def _of_direction(job: Job, records: Sequence[Record], samples: QueueSamples) -> list[SampledLine]:
     """Return the lines of one direction of a link."""
-    where = _way(job, samples.path, samples.direction)
+    where = _direction_name(job, samples.path, samples.direction)
     rate_bit_s, is_constant = constant_rate_bit_s(job, samples.path, samples.direction)
     if rate_bit_s is not None and is_constant:
         carried = (f"Utilisation of {where} (%)", "utilisation (%)")
@@ -107,7 +107,7 @@ def _of_direction(job: Job, records: Sequence[Record], samples: QueueSamples) ->
     ]
 
 
-def _way(job: Job, index: int, direction: Direction) -> str:
+def _direction_name(job: Job, index: int, direction: Direction) -> str:
     """Return the name of a link's direction: `wan: left → right`."""
     if job.network is None:
         return direction
