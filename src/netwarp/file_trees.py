@@ -37,13 +37,13 @@ class Entry:
     """A name in a directory of the tree. It is visited before the names below it."""
 
     folder: int
-    """Descriptor of the directory that contains it, which is valid only during the call that
+    """Descriptor of the directory that contains the entry, which is valid only during the call that
     receives it.
     """
     name: str
     branch: str
-    """Name in the tree's top directory below which it lies; empty if it lies in the top directory
-    itself.
+    """Name in the tree's top directory below which the entry lies; empty if it lies in the top
+    directory itself.
     """
     mode: int
     """Type and permissions (`st_mode`), for a link those of the link itself."""
@@ -80,7 +80,7 @@ class _Level:
 
     identity: tuple[int, int]
     folders: list[str]
-    """Directories in it that have not been entered yet."""
+    """Subdirectories that have not been entered yet."""
     entered: str = ""
     """The subdirectory in which the walk is, or was last."""
 

@@ -48,35 +48,37 @@ class Manifest(Section):
     """The manifest of a stack, `stack.toml`."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_.-]*$")
-    """Name with which studies refer to it."""
+    """Name by which studies refer to the stack."""
     version: str
     """The implementation's own version, pinned."""
     role_protocol: int
-    """Version of the role protocol that its program uses."""
+    """Version of the role protocol that the stack's program uses."""
     kind: Literal["quic"]
-    """The transport that it implements."""
+    """The transport that the stack implements."""
     program: str
     """Name of the program in the manifest's directory."""
     build: tuple[str, ...] = ()
-    """Command that builds it, run in the directory of its sources; `{out}` is where the program is
-    written."""
+    """Command that builds the program, run in the directory of its sources; `{out}` is where the
+    program is written."""
     needs: tuple[str, ...] = ()
     """Programs that the build needs besides the first word of that command."""
     congestion: Names
     """Congestion controls, the default first."""
     workloads: Names
-    """Workloads that it supports."""
+    """Workloads that the stack supports."""
     chunks: Switch = False
-    """Whether it can transfer a content in chunks, over several streams of one connection."""
+    """Whether the stack can transfer a content in chunks, over several streams of one
+    connection.
+    """
     resume: tuple[Resume, ...] = ()
     """Ways in which later connections can resume earlier ones."""
     initial_window: Annotated[int, Field(ge=1)] | None = None
     """Initial window in packets, if it is fixed."""
     paced: Switch = False
-    """Whether it paces packets with every congestion control."""
+    """Whether the stack paces packets with every congestion control."""
     interop: Switch = False
-    """Whether its program, started without arguments, also has the interface of the QUIC interop
-    runner."""
+    """Whether the stack's program, started without arguments, also has the interface of the QUIC
+    interop runner."""
     behaviour: Behaviour = Field(default={})
     """Behaviour that no option changes, for the equal-treatment table."""
     treatment: dict[str, str] = Field(default={})

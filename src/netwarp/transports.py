@@ -45,7 +45,7 @@ class TransportTraits:
     """The properties of one transport, and how it is shown."""
 
     name: str
-    """Usual spelling of its name."""
+    """Usual spelling of the transport's name."""
     stack: str
     """The implementation that is measured, as a part of a sentence."""
     colour: str
@@ -86,7 +86,7 @@ class TransportTraits:
     repeats_what_is_lost: bool = True
     """Whether lost data is retransmitted, so that everything arrives in the end."""
     runs_over_tcp: bool = False
-    """Whether it uses the kernel's TCP, and so its congestion controls and options."""
+    """Whether the transport uses the kernel's TCP, and so its congestion controls and options."""
     first_timer_ns: int | None = 1_000_000_000
     """Time in ns after which a client repeats its first packet if there is no answer; None if its
     option `rto_initial` sets that. Default: TCP's (RFC 6298, section 2.1)."""
@@ -96,7 +96,7 @@ class TransportTraits:
     """
     is_encrypted: bool = False
     is_always_paced: bool = False
-    """Whether it paces packets with every congestion control."""
+    """Whether the transport paces packets with every congestion control."""
     multiplexes: Literal["always", "with streams", "never"] = "never"
     """Whether all chunks of a content share a connection, as streams of it; `with streams`: only if
     the option `streams` says that there are several."""
@@ -113,21 +113,21 @@ class TransportTraits:
     initial_window_reason: str = ""
     """Reason why the initial window cannot be smaller."""
     missing_resume: Mapping[Resume, Missing] = field(default_factory=dict)
-    """Ways of session resumption that it lacks."""
+    """Ways of session resumption that the transport lacks."""
     missing_reconnect: Mapping[Reconnect, Missing] = field(default_factory=dict)
-    """Ways of continuing after a handover that it lacks."""
+    """Ways of continuing after a handover that the transport lacks."""
     default_reconnect: Reconnect = "new"
     migration_needs_overlap: bool = False
     """Whether a client must announce its new address from the old one (RFC 5061, section 5.3)."""
     is_in_ns3: bool = False
-    """Whether netwarp can simulate it with a model of ns-3."""
+    """Whether netwarp can simulate the transport with a model of ns-3."""
     http_versions: tuple[HttpVersion, ...] = ()
-    """Versions of HTTP that run over it."""
+    """Versions of HTTP that run over the transport."""
     passes_nat: bool = True
-    """Whether the guest's NAT can translate its ports."""
+    """Whether the guest's NAT can translate the transport's ports."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
-    """Kernel configuration option that it needs and that a kernel may lack; None if there is
-    none.
+    """Kernel configuration option that the transport needs and that a kernel may lack; None if
+    there is none.
     """
     waits_until_a_time: bool = False
     """Whether its endpoint waits in an io_uring until a given time, which older kernels do not

@@ -22,10 +22,10 @@ UNKNOWN = 100.0
 wide to be useful.
 """
 MORE_DECIMALS = 2
-"""Most decimals that the text of an effect has more because of its interval."""
+"""Most decimals that are added to an effect's text because its interval is narrow."""
 MOST_DECIMALS_TO_TELL = 8
-"""Most decimals, if fewer would round a bound to the smallest relevant difference, or to no
-difference.
+"""Most decimals of an effect's text, if with fewer a bound would be rounded to the smallest
+relevant difference, or to no difference.
 """
 
 

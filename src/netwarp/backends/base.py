@@ -27,14 +27,14 @@ class Backend(Protocol):
     that are compared next to each other.
     """
     sets_path: bool
-    """Whether it builds the path that a study asks for; otherwise the path exists already, and is
-    measured.
+    """Whether the backend builds the path that a study asks for; otherwise the path exists already,
+    and is measured.
     """
     suffix: str
     """The end of a default run directory's name, so that results of two backends do not mix."""
     cpu_is_free: bool
-    """Whether CPU work takes no time on its clock: reports then state what this machine's CPU could
-    transfer.
+    """Whether CPU work takes no time on the backend's clock: reports then state what this machine's
+    CPU could transfer.
     """
 
     @property

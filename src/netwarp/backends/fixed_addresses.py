@@ -41,4 +41,4 @@ def _describe(_: Machine) -> str:
 
 
 FIXED_ADDRESSES = Need("addresses", _describe, _describe, optional=True)
-"""The need, which runs can do without, for programs at addresses that are not randomised."""
+"""The optional requirement that programs can run at addresses that are not randomised."""

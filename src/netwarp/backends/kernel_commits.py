@@ -22,9 +22,9 @@ class CommitBuilder:
 
     repository: Path
     tree: Path
-    """Where the source tree and its object files are kept between builds."""
+    """Directory of the source tree and its object files, which are kept between builds."""
     cache: Path
-    """Where the kernels are kept."""
+    """Directory of the built kernels."""
     changes: Sequence[str] = ()
     """Further options of guest/build.sh, such as lines of configuration."""
     jobs: int | None = None

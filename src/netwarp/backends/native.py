@@ -55,14 +55,16 @@ class HostCapabilities:
     own sysctls.
     """
     missing_programs: str | None = None
-    """Why programs of the machine cannot run with what they write kept in memory, which needs a
-    file system for it.
+    """Reason why programs of the machine cannot run: no file system can keep in memory what they
+    write. None if one can.
     """
     missing_huge_pages: str | None = None
-    """Why guests' memory cannot be in huge pages; only virtual runs use them."""
+    """Reason why guests' memory cannot be in huge pages, which only virtual runs use; None if it
+    can.
+    """
     missing_shaper: str | None = None
-    """Why no shaper can be set up. It enforces the rates that netem cannot: those that change, or
-    that lie behind a queueing discipline.
+    """Reason why no shaper can be set up; None if one can. A shaper enforces the rates that netem
+    cannot: those that change, or that lie behind a queueing discipline.
     """
 
     @property

@@ -78,7 +78,7 @@ def _describe_tools(_: Machine) -> str:
 
 
 TOOLS = Need("tools", _describe_tools, _describe_tools, optional=True)
-"""The need for the programs that start others (`launching.py`)."""
+"""The optional requirement that the programs are installed which start others (`launching.py`)."""
 
 
 def _describe_umask(_: Machine) -> str:
@@ -91,7 +91,9 @@ def _describe_umask(_: Machine) -> str:
 
 
 UMASK = Need("umask", _describe_umask, _describe_umask)
-"""The need for files that whoever makes them can read and write. A guest without panics."""
+"""The requirement that the umask leaves new files readable and writable for their owner; otherwise
+guests panic.
+"""
 
 
 def _describe_endpoint(machine: Machine) -> str:

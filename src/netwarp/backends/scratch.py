@@ -101,4 +101,4 @@ def _describe(machine: Machine) -> str:
 
 
 MEMORY = Need("memory", _check, _describe)
-"""The need for room for guests' memory, for as many as run at a time."""
+"""The requirement that there is room for the memory of all guests that run at a time."""

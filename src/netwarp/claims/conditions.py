@@ -29,7 +29,9 @@ class OpenCondition:
     cells: frozenset[int]
     """Indices of the cells that the condition compares."""
     replicates_needed: int | None
-    """Number of replicates that would decide it with a power of 80 %; None if too many."""
+    """Number of replicates that would decide the condition with a power of 80 %; None if too
+    many.
+    """
     needed_at: Callable[[float], int | None]
     """A function that returns how many replicates would decide it at a look with this share of the
     error probability.

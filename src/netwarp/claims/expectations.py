@@ -45,7 +45,7 @@ class Kept(StrEnum):
     value.
     """
     UNDECIDED = "undecided"
-    """The replicates do not decide it, or no run could."""
+    """The replicates do not decide whether the bound is kept, or no run could decide it."""
 
 
 @dataclass(frozen=True)

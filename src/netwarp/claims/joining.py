@@ -22,11 +22,13 @@ class ClaimVerdict(StrEnum):
     REPRODUCED = "reproduced"
     """The claim holds in every condition."""
     SMALLER = "smaller"
-    """Its direction holds, but the claimed size is not reached."""
+    """The claim's direction holds, but the claimed size is not reached."""
     LARGER = "larger"
-    """Its direction holds, and the claimed size is exceeded."""
+    """The claim's direction holds, and the claimed size is exceeded."""
     SIZE_UNDECIDED = "size-undecided"
-    """Its direction holds in every condition; whether the claimed size is reached is undecided."""
+    """The claim's direction holds in every condition; whether the claimed size is reached is
+    undecided.
+    """
     PARTLY = "partly"
     """The claim holds at some levels; at the others it is undecided, or there is no relevant
     difference.

@@ -45,8 +45,8 @@ class TooFew:
     replicates: int
     """Number of replicates that each cell has at the end."""
     least: int
-    """Least number of replicates with which all its questions could be answered if there were no
-    spread.
+    """Least number of replicates with which all questions of the study could be answered if there
+    were no spread.
     """
     claims: Mapping[str, int]
     """For each claim (by id) or expectation (by text) that cannot be judged, the number of
@@ -191,7 +191,9 @@ def too_few_for_expectations(
 
 
 LEAST_FIXED = 2
-"""Number of replicates that an expectation needs to show that nothing is random, if so."""
+"""Fewest replicates with which an expectation can be judged if nothing is random: equal values show
+that.
+"""
 
 
 def _needed_by_expectations(

@@ -23,8 +23,8 @@ FOR_A_DIFFERENCE = 4
 those of the first.
 """
 OLDER_LOOKS = 4
-"""Looks for a precision, and those of run directories that do not say how many replicates their
-looks had: each has twice the replicates of the one before.
+"""Number of looks for a precision, and in run directories that do not say how many replicates their
+looks had. Each look has twice the replicates of the one before.
 """
 MOST_REPLICATES = 10_000
 ENOUGH = 10

@@ -42,7 +42,7 @@ class Field:
     case: CaseName
     runs: tuple[Judged, ...]
     cannot: str | None = None
-    """Why there are no runs; None if there are."""
+    """Reason why the test case cannot be run with the pair; None if it can."""
 
     @property
     def failed(self) -> tuple[Judged, ...]:

@@ -39,7 +39,7 @@ class Metric:
     source: str
     """Kinds of the records from which it is computed."""
     measure: Callable[[RunRecords], float | None]
-    """Computes it from a run's records; None if these do not determine it."""
+    """Computes the metric from a run's records; returns None if these do not determine it."""
     words: tuple[str, str] = LOWER
     """Words for a smaller and for a larger value, for comparisons."""
     head: str | None = None
@@ -65,8 +65,8 @@ class Metric:
     other workloads.
     """
     delay_unit: FlowUnit | None = None
-    """For a quantile of delays within a run: of which unit the delays are (message, packet or
-    response); else None.
+    """For a quantile of delays within a run: what is delayed (messages, packets or responses); else
+    None.
     """
 
     @property

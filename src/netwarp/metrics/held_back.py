@@ -53,7 +53,9 @@ class HeldBack:
     """Whether the stack reports recoveries and time-outs. If it does not, a round-trip time for
     each repeated packet is not attributed to slow start or avoidance."""
     writes_at_once: bool
-    """Whether its application writes all that it has as soon as the send buffer has room."""
+    """Whether the connection's application writes all that it has as soon as the send buffer has
+    room.
+    """
     rto_min_ns: int
     """Least time in ns by which TCP's retransmission timer exceeds the smoothed round-trip time."""
     gone_ns: int | None = None

@@ -19,8 +19,8 @@ _WITHOUT = (
 )  # fmt: skip
 """Options that are accepted only between two hosts."""
 _SHARED = ("dumbbell", "parking-lot")
-"""Shapes whose flows share links until they are stopped; with the others, a content of some size is
-sent.
+"""Shapes whose flows share links until they are stopped; with the others, content of a given size
+is sent.
 """
 
 

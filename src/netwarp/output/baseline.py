@@ -29,9 +29,9 @@ class BaselineCell:
 
     factors: Factors
     records_sha256: str | None
-    """Hash of its runs' records; None in real time, in which records never repeat."""
+    """Hash of the records of the cell's runs; None in real time, in which records never repeat."""
     random: tuple[str, ...] | None
-    """What was planned to be random in its runs; None if unknown."""
+    """What was planned to be random in the cell's runs; None if unknown."""
     values: Mapping[str, Sequence[float | None]]
     """Values by metric, one for each replicate; None for a run without a value."""
 
@@ -106,11 +106,15 @@ class CellStanding:
     factors: Factors
     standing: Standing
     is_same_bytes: bool = False
-    """Whether all records of its runs are the same, byte for byte."""
+    """Whether all records of the cell's runs are the same, byte for byte."""
     change: CellChange | None = None
-    """The comparison of the two; None if only one of them has the cell."""
+    """The comparison of the new results with the baseline; None if only one of them has the
+    cell.
+    """
     run: str | None = None
-    """Name of its first run, for the command that examines it; None if the cell is missing."""
+    """Name of the cell's first run, for the command that examines it; None if the cell is
+    missing.
+    """
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ class DrawnFlow:
     """Workloads between the same groups of hosts, or programs on several of them."""
 
     points: str
-    """Route of their packets, as SVG's points; empty for programs on several hosts, each of which
-    may send to any other."""
+    """Route of the flow's packets, as SVG's points; empty for programs on several hosts, each of
+    which may send to any other."""
     colour: int
     """Index of its colour, from 0."""
     text: str

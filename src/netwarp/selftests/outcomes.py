@@ -48,7 +48,7 @@ class Verdict(StrEnum):
     FAIL = "fail"
     SKIP = "skip"
     STOPPED = "stopped"
-    """It was ended before its end, or could not be carried out, so it says nothing about the
+    """The test was ended before its end, or could not be carried out, so it says nothing about the
     kernel.
     """
 

@@ -36,7 +36,9 @@ class Executed:
     directory: Path
     finished: RunData | None
     refused: str | None
-    """Reason why this machine cannot run it, or a part of it; None if it was run completely."""
+    """Reason why this machine cannot run the study, or a part of it; None if it was run
+    completely.
+    """
 
     @cached_property
     def claims(self) -> list[ClaimResult]:
@@ -150,7 +152,7 @@ class StudyOutcome:
 
     executed: Executed
     name: str
-    """Name of its file, without extension: the figure or experiment of the source."""
+    """Name of the study's file, without extension: the figure or experiment of the source."""
     controls: tuple[ControlOutcome, ...] = ()
     sensitivities: tuple[SensitivityOutcome, ...] = ()
     other_seeds: tuple[Executed, ...] = ()

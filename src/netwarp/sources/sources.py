@@ -33,8 +33,8 @@ class SourceFile(Section):
     studies: list[str] = Field(min_length=1)
     """Names of the study files, without extension, in the order of the document."""
     not_quick: list[str] = Field(default_factory=list)
-    """Those of them that are not part of `--quick`: of too many packets, where fewer would ask
-    another question."""
+    """Names of the studies that are not part of `--quick`: they have too many packets, and with
+    fewer they would ask another question."""
 
 
 @dataclass(frozen=True)

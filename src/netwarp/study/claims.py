@@ -48,15 +48,14 @@ class Claim(Section):
     source: str | None = None
     """Who says so: document and figure."""
     authors: Switch = True
-    """Whether the source says so. `false` for a hypothesis of the study's own, whose verdicts read
-    `supported` and `not-supported` and are counted apart."""
+    """Whether the source makes the claim. `false` for a hypothesis of the study's own, whose
+    verdicts read `supported` and `not-supported` and are counted apart."""
     claimed: str | None = None
     """What the source found, in its numbers, and where it contradicts itself."""
     why: str | None = None
-    """One line on what makes the result what it is. It is printed only where its `control` shows
-    it."""
+    """The reason for the result, in one line. It is printed only if the `control` confirms it."""
     control: str | None = None
-    """The control that is to show the `why`: the id of a `[[control]]`."""
+    """The control that is to confirm the `why`: the id of a `[[control]]`."""
     under_control: Literal["higher", "lower"] | None = None
     """How the control's change alters the effect if the `why` is right: whether the ratio of `less`
     to `than`, of the first of `equal` to the second, or of the highest level of `flat_over` to the
@@ -72,15 +71,21 @@ class Claim(Section):
     than: Levels | None = None
     """Levels of the cells that should have more, of the same factors."""
     by_at_least: RatioField | None = None
-    """How much less in every condition, of what `than` has. Default: a relevant difference."""
+    """Least lead of `less` in every condition, as a share of the value of `than`. Default: a
+    relevant difference.
+    """
     up_to: RatioField | None = None
-    """How much less where it is most: in some condition the lead must not fall short of it."""
+    """Largest lead of `less`, as a share of the value of `than`: in some condition the lead must
+    not fall short of it.
+    """
     by_at_most: RatioField | None = None
-    """How much less at most, of what `than` has. Beside `by_at_least` or `up_to` both must hold.
-    Alone it is an upper bound, `"0%"` for a source that says not less; whether it is less at all is
-    then not tested."""
+    """Upper bound of the lead of `less` in every condition, as a share of the value of `than`.
+    Beside `by_at_least` or `up_to` both must hold. Alone it can be `"0%"`, for a source that says
+    "not less"; whether there is a lead at all is then not tested."""
     needs_difference: Switch | None = None
-    """`true`: the sentence says that there is a difference, and no relevant one refutes it."""
+    """`true`: the claim says that there is a difference, so it is refuted if no difference is
+    relevant.
+    """
     grows_with: str | None = None
     """Factor with whose level the lead of `less` should grow."""
     shrinks_with: str | None = None
@@ -92,27 +97,27 @@ class Claim(Section):
     """What grows or shrinks: the ratio of `than` to `less`, or the gap between them in the metric's
     unit. Default: `ratio`."""
     equal: list[Levels] | None = None
-    """Levels of two cells that should have the same, within `tolerance`."""
+    """Levels of two cells that should have the same value, within `tolerance`."""
     flat_over: str | None = None
     """Factor over whose levels the metric should stay the same, within `tolerance`."""
     linear_over: str | None = None
     """Factor over whose levels the metric should grow along a line, within `tolerance`."""
     published: str | None = None
-    """The number that the source has, above 0, with the unit of the metric: `"17.22 Mbit/s"`, or
-    `"12"` for a count. The mean should be the same, within `tolerance`."""
+    """The number in the source, above 0, with the unit of the metric: `"17.22 Mbit/s"`, or `"12"`
+    for a count. The mean should be the same, within `tolerance`."""
     of_one_run: Switch | None = None
     """`true`: the number in `published` is of a single run. It should lie within the range that has
     95 % of such runs, in place of a `tolerance`; of twenty numbers from the same distribution one
     does not."""
     tolerance: RatioField = 0.05
-    """What still counts as the same: a share of the value, for `published` of that number; for
-    `linear_over`, of the growth."""
+    """Largest deviation that still counts as the same, as a share: of the value; for `published`,
+    of that number; for `linear_over`, of the growth."""
     overall: str | None = None
-    """Factor over whose levels the lead is taken together, as its geometric mean: what a source
-    says of a whole figure. Without it the claim must hold at every level."""
+    """Factor over whose levels the lead is averaged (geometric mean), for what a source says about
+    a whole figure. Without it the claim must hold at every level."""
     relevant: RatioField | None = None
-    """The smallest relevant difference of this claim, where it is about smaller ones than the
-    study's."""
+    """The smallest relevant difference of this claim, if it is about differences that are smaller
+    than the study's."""
     without: dict[str, list[Any]] = Field(default_factory=dict)
     """Levels that are left out, by factor: those that the source itself discards, or does not speak
     of."""

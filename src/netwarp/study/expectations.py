@@ -37,8 +37,8 @@ class Expect(Section):
     after it `where FACTOR=LEVEL, …`. A level is `tcp` or `path.loss=1%`; a relation is one of `<`,
     `<=`, `>`, `>=`; a value has its unit."""
     where: Levels = Field(default_factory=dict)
-    """Levels of the cells to which it applies, by factor, as `where` in the line has them. It must
-    hold in every combination of the others."""
+    """Levels of the cells to which the bound applies, by factor, as after `where` in the line. The
+    bound must hold in every combination of the other factors' levels."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Expectation:
     where: Mapping[str, str]
     """Levels that all cells to which it applies have."""
     place: str
-    """Where it was written: a key of the study, or an option."""
+    """The key of the study, or the option, that has the expectation."""
 
     @property
     def is_upper(self) -> bool:

@@ -51,7 +51,7 @@ class Figure(Section):
     flow-cdf `flow_completion_time_s_p50` or `flow_slowdown_index_p50`, of a flow-slowdown the
     latter, with `_mean` or `_p99` too."""
     series: str | None = None
-    """Factor that is told apart by colour; of a timeline, whose levels have a row each."""
+    """Factor whose levels differ in colour; in a timeline, each of its levels has a row."""
     where: Levels = Field(default_factory=dict)
     """Timeline: levels of the runs it shows, by factor."""
     replicate: Annotated[int, Field(ge=0)] | None = None

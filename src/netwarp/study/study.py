@@ -58,9 +58,9 @@ class StudyFile(Section):
     """A study file's top level."""
 
     title: str
-    """One line: what is studied."""
+    """The subject of the study, in one line."""
     description: str | None = None
-    """Why, in a few sentences."""
+    """The reason for the study, in a few sentences."""
     replicates: Replicates = 10
     """Runs of each cell, each with seeds of its own."""
     seed: Seed = 1
@@ -78,18 +78,18 @@ class StudyFile(Section):
     congestion control or another setting of transports, then queueing discipline, then the first
     level of the first factor."""
     backend: StudyBackend = OF_STUDIES[0]
-    """Where it runs unless `--backend` says otherwise: a guest in virtual time, or this host's own
-    kernel in real time, for what depends on the CPU."""
+    """Where the study runs unless `--backend` says otherwise: a guest in virtual time, or this
+    host's own kernel in real time, for what depends on the CPU."""
     kernel: KernelField | None = None
     """The guest kernel of all runs: a version, such as "6.12", or a name of `netwarp kernel list`.
     A factor where it is a list under `[factors]`. Default: this machine's default kernel."""
     capture: Literal["pcap"] | None = None
     """`pcap`: each run writes a packet capture of the routers' links beside its records."""
     sampling: SamplingField = "auto"
-    """How often queues and connections are looked at while a run goes on. `auto`: each half
-    round-trip time at first, then as often as costs at most 3 % of the run's CPU time. A duration:
-    that often. `off`: never; then there is no queueing delay, and nothing but the timeline's own
-    events over time."""
+    """How often queues and connections are sampled during a run. `auto`: each half round-trip time
+    at first, then as often as costs at most 3 % of the run's CPU time. A duration: that often.
+    `off`: never; then there is no queueing delay, and charts over time show only the events of the
+    timeline."""
     path: dict[str, Any] = Field(default_factory=dict)
     """Client, router, server, and what happens to packets in between."""
     topology: dict[str, Any] = Field(default_factory=dict)
@@ -116,13 +116,13 @@ class StudyFile(Section):
     figure: list[Figure] = Field(default_factory=list)
     """Charts, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
-    """Sentences that the report says are supported by the results, or not."""
+    """Sentences that the results can support or contradict, as the report says."""
     expect: list[Expect] = Field(default_factory=list)
     """Bounds that the results must keep; the exit status reports whether they do."""
     control: list[Control] = Field(default_factory=list)
     """Cells of claims run again with one thing changed, to show why results are what they are."""
     sensitivity: list[Sensitivity] = Field(default_factory=list)
-    """Claims judged again where something is different that the study chose."""
+    """Claims judged again with another choice for something that the study chose."""
     quick: dict[str, Any] = Field(default_factory=dict)
     """What `--quick` changes: keys as they stand in the file, such as `replicates = 3`,
     `workload.size = "1MB"`, or fewer levels in `[quick.factors]`."""

@@ -26,8 +26,8 @@ class Control(Section):
     """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
     "200ms"`, or other levels in `factors`."""
     quick: Switch = True
-    """Whether it is part of `--quick`; where it is not, the scorecard gives no reason that it would
-    show, and says that it was not tried."""
+    """Whether the control is part of `--quick`. If it is not, the scorecard of a quick run leaves
+    out the reason that it would confirm, and says that it was not tried."""
 
 
 class Sensitivity(Section):
@@ -41,14 +41,14 @@ class Sensitivity(Section):
     chosen: str
     """What the study chose, as it stands after "depends on": "the rate"."""
     here: str
-    """What it chose: "100 Mbit/s"."""
+    """What the study chose for it: "100 Mbit/s"."""
     text: str | None = None
-    """The other choice, in words, where there is one only. With `over` its levels stand in for
-    it."""
+    """The other choice, in words, where there is one only. With `over`, its levels are printed
+    instead."""
     change: dict[str, Any] = Field(default_factory=dict)
     """Keys as they stand in the file, laid over it as `[quick]` is."""
     lead: Literal["ratio", "gap"] | None = None
-    """Reads what grows or shrinks the other way; nothing else is run. See `lead` of a claim."""
+    """The other reading of what grows or shrinks, as `lead` of a claim; nothing else is run."""
     over: str | None = None
     """Key that takes other levels, such as `path.rate`. The study itself does not vary it."""
     levels: list[Any] = Field(default_factory=list)
@@ -57,8 +57,8 @@ class Sensitivity(Section):
     """Ids of the claims. Default: all that can be tested and are the source's; with `lead`, those
     of them with a lead that grows or shrinks."""
     quick: Switch = True
-    """Whether it is part of `--quick`; where it is not, the scorecard says that it was not
-    tried."""
+    """Whether the sensitivity is part of `--quick`; if it is not, the scorecard says that it was
+    not tried."""
 
 
 def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:

@@ -57,7 +57,7 @@ class Asked(ABC):
         self._backend: Backend | None = None
         self._is_cancelled = False
         self.turn = 0
-        """The number that the page has given it; a larger one was asked later."""
+        """The number that the page has given the request; later requests have larger numbers."""
         self.directory: Path | None = None
         """The run directory, once it is known."""
         self._thread = threading.Thread(target=self._run, name="netwarp-asked", daemon=True)

@@ -31,7 +31,9 @@ KINDS: Mapping[str, str] = {
     "bulk": "A file", "page": "A web page", "stream": "A film", "flow": "Messages, a call",
     "rr": "Requests",
 }  # fmt: skip
-"""The kinds of workload for which options ask, in words; the first is that without an option."""
+"""The kinds of workload that a page offers, in words; the first one is used if no option sets
+another.
+"""
 NETWORKS: Mapping[str, Mapping[str, Misfit]] = {
     shape or "": misfits(shape) for shape in (None, *SHAPES)
 }
@@ -79,7 +81,7 @@ class Knob:
     offers: Sequence[str] = ()
     """Values that are offered; "" means that the option is not given."""
     shows: str = "slider"
-    """How it is shown: slider, choice, several (boxes to check), or text."""
+    """How the option is shown: slider, choice, several (boxes to check), or text."""
 
     of_kinds: Mapping[str, str] = field(default_factory=dict)
     """Further values that are offered, each with the kind of workload to which it applies."""

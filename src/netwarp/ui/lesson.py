@@ -28,12 +28,12 @@ class Lesson:
     sentence: str
     """What the lesson is about."""
     look_for: str
-    """What to look at."""
+    """What the user should look at on the page."""
     turns: Sequence[str]
     """Names of the options to change."""
     next_turns: Sequence[Turn]
     given: Sequence[tuple[str, str]]
-    """The options with which it begins, expectations included."""
+    """The options with which the lesson begins, expectations included."""
 
     @property
     def address(self) -> str:

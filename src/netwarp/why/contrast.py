@@ -23,7 +23,9 @@ class Contrast:
     limit.
     """
     comparison: Comparison
-    """The ratio of the cells without the limit compared with that as it was, in pairs of runs."""
+    """Comparison of the cells' ratio without the limit with their ratio with all limits, in pairs
+    of runs.
+    """
 
 
 @dataclass(frozen=True)

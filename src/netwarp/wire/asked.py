@@ -24,13 +24,13 @@ class Asked(NamedTuple):
     """A feature that a job requires of its backend."""
 
     feature: str
-    """The field that requires it, such as `delay_ns`, or `reorder.ratio` for a field of a nested
-    object. A choice is part of it: `loss.gemodel`, `discipline.codel`.
+    """The field that requires the feature, such as `delay_ns`, or `reorder.ratio` for a field of a
+    nested object. A choice is part of it: `loss.gemodel`, `discipline.codel`.
     """
     words: str
     """The feature in words: "a delay"."""
     direction: Direction | None = None
-    """The direction of a path whose packets it affects; None for features that affect no
+    """The direction of a path whose packets the feature affects; None for features that affect no
     direction.
     """
     path: int | None = None

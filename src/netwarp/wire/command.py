@@ -39,7 +39,7 @@ class Command(Extended):
     environment: tuple[Variable, ...] = Field(strict=False)
     """Environment variables of both programs, besides the usual ones."""
     working_directory: str
-    """The directory in which both start; an absolute path of the machine."""
+    """The directory in which both programs start; an absolute path of the machine."""
     memory_bytes: U64
     """Memory of the guest, which also holds the files that programs write."""
     start_date_s: U64
@@ -50,7 +50,7 @@ class Command(Extended):
     """Whether both hosts have the same layer, so that each sees the files and Unix sockets of the
     other; otherwise each has its own."""
     keep: bool
-    """Whether the files that they write are kept, in `written/` of the run directory."""
+    """Whether the files that the programs write are kept, in `written/` of the run directory."""
     metrics: tuple[PrintedMetric, ...] = Field(strict=False)
     """Numbers that are read from the programs' output when the run is over; the endpoint does not
     read them."""
@@ -73,7 +73,7 @@ class HostProgram(Wire):
     command: tuple[str, ...] = Field(min_length=1, strict=False)
     """The program and its arguments."""
     ready: Ready
-    """The sign that it is ready."""
+    """The sign that the program is ready."""
 
 
 class Variable(Wire):
@@ -96,7 +96,7 @@ class PrintedMetric(Wire):
     extraction: Extraction
     """Where the number is in the output."""
     scale: float
-    """The factor that converts it to the unit in the name."""
+    """The factor that converts the number to the unit in the name."""
     host: NodeName | None = None
     """Host of the program that prints the number, if that is neither the server's nor the
     client's.
@@ -153,7 +153,7 @@ class ReadyFile(Wire):
     kind: Literal["file"]
     """Always `file`."""
     path: str
-    """Its absolute path, as the server sees it."""
+    """The file's absolute path, as the server sees it."""
 
 
 Ready = Annotated[
@@ -171,13 +171,13 @@ class Program(Wire):
     side: Side
     """The host whose program it is. Programs on further hosts of a network are servers."""
     started_ns: U64
-    """When its process was started."""
+    """When the program's process was started."""
     ready_ns: U64 | None
     """When the server was ready; null for a client."""
     ended_ns: U64
-    """When its process ended."""
+    """When the program's process ended."""
     exit_status: U8 | None
-    """Its exit status; null if a signal ended it."""
+    """The program's exit status; null if a signal ended it."""
     signal: U8 | None
     """The signal that ended it; null if it exited."""
     stdout_bytes: U64
@@ -187,7 +187,7 @@ class Program(Wire):
     stdout: str
     """The first MiB of its standard output; bytes that are not UTF-8 are replaced."""
     host: NodeName | None = None
-    """Its host in a network, by which its output's files are named."""
+    """The program's host in a network, after which the files of its output are named."""
 
 
 class Download(Wire):

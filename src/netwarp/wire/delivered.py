@@ -57,20 +57,20 @@ class DisciplineInForce(Wire):
     path: U32
     """Index of the path."""
     direction: Direction
-    """The direction whose bottleneck it serves."""
+    """The direction at whose bottleneck the discipline is."""
     kind: DisciplineKind
     """The discipline's kind."""
     limit_packets: U32 | None
-    """The most packets that it queues; null where its limit is in bytes."""
+    """The most packets that the discipline queues; null where its limit is in bytes."""
     limit_bytes: U32 | None
-    """The most bytes that it queues; null where its limit is in packets. `cake` counts the memory
-    that packets take."""
+    """The most bytes that the discipline queues; null where its limit is in packets. `cake` counts
+    the memory that packets take."""
     ecn: bool
-    """Whether it marks packets of ECN-capable senders."""
+    """Whether the discipline marks packets of ECN-capable senders."""
     dropped_packets: U64
-    """Packets that it dropped, early or because it was full."""
+    """Packets that the discipline dropped, early or because it was full."""
     marked_packets: U64
-    """Packets that it marked as congestion experienced (CE)."""
+    """Packets that the discipline marked as congestion experienced (CE)."""
 
 
 class Imposed(Wire):

@@ -105,19 +105,21 @@ class Exchange(Wire):
     name: Annotated[str | None, DETAIL]
     """Name of the workload, in a study whose runs can have several."""
     port: Annotated[U16 | None, DETAIL]
-    """The port on which its server listens; null for the port of a server that is alone."""
+    """The port on which the workload's server listens; null for the port of a server that is
+    alone.
+    """
     start_ns: Annotated[U64, DETAIL]
-    """When its client begins, in nanoseconds after the epoch, or when its server is ready if that
-    is later."""
+    """When the workload's client begins, in nanoseconds after the epoch, or when its server is
+    ready if that is later."""
     transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]
     """The workload: what is sent."""
     group: Annotated[str | None, DETAIL] = None
-    """The name that it shares with other workloads of the run, whose records are evaluated together
-    with its own; null if there are none."""
+    """The name that the workload shares with others of the run, whose records are evaluated
+    together with its own; null if there are none."""
     ends: Annotated[Ends | None, DETAIL] = None
-    """The hosts of its client and its server; null in a job without a network of its own."""
+    """The hosts of the workload's client and server; null in a job without a network of its own."""
 
 
 class Sampling(Wire):

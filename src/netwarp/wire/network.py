@@ -76,9 +76,9 @@ class Ends(Wire):
     """The hosts of a workload."""
 
     client: Annotated[NodeName, DETAIL]
-    """The host of its client."""
+    """The host of the workload's client."""
     server: Annotated[NodeName, DETAIL]
-    """The host of its server."""
+    """The host of the workload's server."""
     links: Annotated[tuple[U32, ...], DETAIL] = Field(min_length=2, strict=False)
     """Indices of the links between them, from the client to the server: the shortest way."""
 

@@ -60,7 +60,7 @@ class Page(Wire):
     kind: Literal["page"]
     """Always `page`."""
     http: Http
-    """The version of HTTP with which it is requested."""
+    """The version of HTTP with which the page is requested."""
     connections: Annotated[int, Field(ge=1, lt=2**32)]
     """The most connections that the client opens to the server."""
     seed: U64
@@ -80,7 +80,7 @@ class Page(Wire):
     client: WebProgram | None
     """The program that loads the page; null for the endpoint itself."""
     server: WebProgram | None
-    """The program that serves it; null for the endpoint itself."""
+    """The program that serves the page; null for the endpoint itself."""
 
     def is_fetched(self, index: int) -> bool:
         """Return whether the last visit requests a resource; one in the client's cache is not
@@ -111,13 +111,13 @@ class PageResource(Wire):
     """One resource of a page."""
 
     path: str
-    """Path and query of its URL."""
+    """Path and query of the resource's URL."""
     resource_type: ResourceType
     """The type of the resource."""
     body_bytes: U64
     """Size of the response's content as it is sent, in bytes."""
     file: str | None
-    """Absolute path of its file; null for bytes made from the seed."""
+    """Absolute path of the resource's file; null for bytes made from the seed."""
     status: U16
     """Status of the response, such as 200."""
     location: str | None
@@ -143,18 +143,18 @@ class Resource(Wire):
     resource: U32
     """Index of the resource."""
     connection: U32
-    """Index of the connection over which it came."""
+    """Index of the connection over which the resource came."""
     request: U32
     """Index of the request on its connection, from 0."""
     http: Http
-    """The version of HTTP over which it came."""
+    """The version of HTTP over which the resource came."""
     status: U16
     """Status of the response."""
     bytes: U64
     """Size of the content as it arrived (`encodedBodySize`)."""
     fetch_start_ns: U64
-    """When the client wanted it (`fetchStart`), because what refers to it had run. It may have
-    waited for a connection."""
+    """When the client wanted the resource (`fetchStart`), because what refers to it had run. The
+    request may have waited for a connection."""
     request_start_ns: U64
     """When the request was handed to a connection (`requestStart`)."""
     response_start_ns: U64
@@ -180,7 +180,7 @@ class PageLoad(Wire):
     browser: str
     """Name and version of the browser."""
     navigation_start_ns: U64
-    """When it was told to load the page."""
+    """When the browser was told to load the page."""
     load_event_ns: U64
     """When the page and all that it loads had arrived (`loadEventStart`)."""
     first_contentful_paint_ns: U64 | None

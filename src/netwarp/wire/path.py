@@ -75,8 +75,8 @@ class Path(Wire):
     up: Annotated[Impairments, INSIDE]
     """Impairments from client to server."""
     ipv6: Annotated[bool, Asks("IPv6")] = False
-    """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are
-    alike in it."""
+    """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job
+    have the same version."""
 
     @property
     def idle_rtt_ns(self) -> int:
@@ -121,8 +121,8 @@ class Impairments(Wire):
     seed: Annotated[U64, DETAIL]
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
     in_order: Annotated[bool, Asks("order in spite of jitter")] = False
-    """Whether a packet leaves netem only when those before it have, however short its delay. Where
-    netem keeps a rate that is so without it."""
+    """Whether a packet leaves netem only after those before it, however short its delay. If netem
+    limits the rate, this is always so."""
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
     them; 0 for each by itself. It is a second netem, behind all else of the direction (`slot`)."""
@@ -133,9 +133,9 @@ class Impairments(Wire):
     link_repair_ns: Annotated[U64, DETAIL] = 0
     """Time from a transmission that is lost on the link to its repetition."""
     policer_bytes: Annotated[U32 | None, Asks("a policer")] = None
-    """Depth of the bucket of a policer: so many bytes pass at once, after them those that the rate
-    allows, and what is beyond is lost; one packet may wait. Null for a link, which sends at its
-    rate. The shaper keeps it, with a queue of one packet."""
+    """Size of a policer's bucket: so many bytes pass at once, further ones at the rate; packets
+    beyond that are lost, except one that may wait. Null if the rate is that of a link. The shaper
+    implements the policer, with a queue of one packet."""
 
 
 class Discipline(Wire):
@@ -144,11 +144,13 @@ class Discipline(Wire):
     kind: DisciplineKind
     """The discipline's kind."""
     limit_packets: Annotated[U32, DETAIL]
-    """The most packets that it queues."""
+    """The most packets that the discipline queues."""
     frame_bytes: Annotated[U32, DETAIL]
     """Bytes of the direction's frames, for disciplines that bound the memory of packets."""
     ecn: Annotated[bool, DETAIL]
-    """Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168)."""
+    """Whether the discipline marks packets of ECN-capable senders instead of dropping them (RFC
+    3168).
+    """
     any_ect: Annotated[bool, DETAIL] = False
     """Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and
     otherwise only those with ECT(1) (RFC 9331)."""

@@ -55,9 +55,9 @@ class CutSegment(Wire):
     requested_ns: U64
     """When the player wanted it."""
     cut_ns: U64
-    """When the viewer moved or left."""
+    """When the segment was cut off, because the viewer moved or left."""
     cause: CutCause
-    """What cut it off."""
+    """What cut the segment off."""
 
 
 CutCause = Annotated[
@@ -75,7 +75,7 @@ class Player(Wire):
     record: Literal["player"]
     """Always `player`."""
     at_ns: U64
-    """When the player did it."""
+    """When the action happened."""
     action: Action
     """What the player did."""
 

@@ -59,7 +59,7 @@ class TimelineEvent(Wire):
     record: Literal["event"]
     """Always `event`."""
     at_ns: U64
-    """When it was applied."""
+    """When the event was applied."""
     event: Event
     """The event as in the job, or as the trace or the draw produced it."""
 
@@ -74,9 +74,9 @@ class Usage(Wire):
     side: Side
     """The side whose process it is."""
     user_ns: U64
-    """CPU time in its own code."""
+    """CPU time in the process's own code."""
     system_ns: U64
-    """CPU time in the kernel on its behalf."""
+    """CPU time in the kernel on behalf of the process."""
 
 
 class OfWorkload(Wire):
@@ -87,7 +87,7 @@ class OfWorkload(Wire):
     workload: str
     """The workload's name."""
     line: Record
-    """What its server or its client wrote."""
+    """The record that the workload's server or client wrote."""
 
 
 class GaveUp(Wire):
@@ -100,7 +100,7 @@ class GaveUp(Wire):
     side: Side
     """The side whose transport gave up first."""
     at_ns: U64
-    """When that side's transport gave up."""
+    """When the transport of that side gave up, in nanoseconds after the epoch."""
     cause: str
     """What was attempted, and how that ended."""
 
@@ -163,8 +163,8 @@ MOST_BYTES = 256 << 20
 run.
 """
 MOST_LINE_BYTES = 64 << 20
-"""Longest line of such a file in bytes. The record of a program with 1 MiB of output has 7 MiB if
-every byte is escaped.
+"""Longest line of a file of records in bytes. The record of a program with 1 MiB of output has 7
+MiB if every byte is escaped.
 """
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))

@@ -75,7 +75,7 @@ class ReadyMessage(Wire):
     message: Literal["ready"]
     """Always `ready`."""
     certificate: str | None
-    """Hex DER of the certificate that it will present; null if it has none."""
+    """Hex DER of the certificate that the role will present; null if it has none."""
 
 
 class WriteMessage(Wire):

@@ -54,7 +54,7 @@ class Event(Wire):
     """An event of a path."""
 
     at_ns: Annotated[U64, DETAIL]
-    """When it occurs, in nanoseconds after the epoch."""
+    """When the event occurs, in nanoseconds after the epoch."""
     path: Annotated[U32, DETAIL]
     """Index of the path."""
     change: Annotated[Change, CHANGES]

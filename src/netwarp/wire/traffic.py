@@ -49,8 +49,8 @@ class FlowTable(Wire):
     record: Literal["flow_table"]
     """Always `flow_table`."""
     due_ns: tuple[U64, ...] = Field(strict=False)
-    """When each was due, and its client began to connect."""
+    """When each flow was due, and its client began to connect."""
     size_bytes: tuple[U64, ...] = Field(strict=False)
-    """Size of each one's content."""
+    """Size of each flow's content."""
     completed_ns: tuple[U64, ...] = Field(strict=False)
-    """When the last byte of each had arrived."""
+    """When the last byte of each flow had arrived."""

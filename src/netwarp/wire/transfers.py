@@ -27,18 +27,18 @@ class Connection(Wire):
     connection: U32
     """Number of the connection in the run, 0 for the first."""
     transfer: U32
-    """Index of the run's transfer that it served, from 0."""
+    """Index of the run's transfer that the connection served, from 0."""
     abandoned: bool
-    """Whether it was given up because the client moved to another path."""
+    """Whether the connection was given up because the client moved to another path."""
     resumed: Resume
-    """What it used of an earlier connection, as the stack reports at the end: it may be less than
-    was asked for."""
+    """What the connection used of an earlier one, as the stack reports at the end: it may be less
+    than was asked for."""
     start_ns: U64
     """When the client called `connect`, for the first time if it moved before the handshake was
     complete and began again; for a server, when it accepted the connection."""
     connected_ns: U64
-    """Ready for application data. With early data that is before the peer has answered: at once
-    (`tcp`, `quic`), or when TCP is connected (`tls`)."""
+    """When the connection was ready for application data. With early data that is before the peer
+    has answered: at once (`tcp`, `quic`), or when TCP is connected (`tls`)."""
     settings: Settings
     """The settings that the stack used."""
     stats: Stats
@@ -89,11 +89,11 @@ class Merged(Wire):
     record: Literal["merged"]
     """Always `merged`."""
     transfer: U32
-    """Which of the run's transfers."""
+    """Index of the run's transfer, from 0."""
     chunks: U32
     """How many files were put together."""
     merged_ns: U64
-    """When the file was complete. In virtual time neither computing nor writing takes any."""
+    """When the file was complete. Neither computing nor writing takes virtual time."""
     bytes: U64
     """Size of the file."""
     sha256: str
@@ -132,7 +132,7 @@ class Transfer(Wire):
     """Hex SHA-256 of the content as this end saw it, if asked for."""
     longest_gap_ns: U64 | None
     """Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals
-    of new content. Of two ticks (20 ms) or less, TCP's and MPTCP's may go unseen."""
+    of new content. TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen."""
     longest_gap_at_ns: U64 | None
     """When the gap began: the time of the last arrival before it."""
 
@@ -147,9 +147,9 @@ class Handover(Wire):
     path: U32
     """Index of the path."""
     longest_gap_ns: U64 | None
-    """Longest time without new content that ended between this and the next handover, or the
-    end, and began before the move was over: a round trip after this, or after the path before was
-    lost. Counted from the move on: this, or when the client had lost every other path."""
+    """Longest time without new content that ended before the next handover, or the end, and began
+    before the move was over: a round trip after the client was notified, or after the path before
+    was lost. Counted from when the client was notified, or had lost every other path."""
     longest_gap_at_ns: U64 | None
     """When the gap began, but not before the handover did."""
 

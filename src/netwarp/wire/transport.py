@@ -84,7 +84,7 @@ class Transport(Wire):
     stack: Stack | None
     """The implementation, if it is not netwarp's own."""
     model: Model
-    """Whether the kernel or a simulator carries it out. The endpoint carries out only the
+    """Whether the kernel or a simulator implements the transport. The endpoint carries out only the
     kernel's."""
     congestion: str
     """Congestion control by its name in the stack."""
@@ -116,8 +116,8 @@ class Transport(Wire):
     quic: QuicOptions
     """Options of `quic`."""
     client: ClientEnd | None = None
-    """The client's end, where another implementation is at it than at the server's, whose are
-    `stack` and `congestion`."""
+    """The client's end, if its implementation differs from that at the server's end; `stack` and
+    `congestion` are then the server's."""
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -213,7 +213,7 @@ class TcpOptions(Wire):
             of_host="a setting of a network namespace (net.ipv4.tcp_rto_min_us)",
         ),
     ] = None
-    """By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for
+    """Least time by which a retransmission time-out exceeds the smoothed round-trip time; null for
     the kernel's default."""
     tso_packets: Annotated[
         U32 | None,
@@ -301,8 +301,8 @@ class SctpOptions(Wire):
             "DurationNs",
         ),
     ]
-    """How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null
-    for no limit."""
+    """Time from when a message of a flow is handed over until it is no longer sent (RFC 3758, 4.1);
+    null for no limit."""
     max_retransmissions: Annotated[
         U32 | None,
         Option(

@@ -104,8 +104,8 @@ class ArrivalsSection(WorkloadSection):
     times_ns: Times | None = Field(default=None, alias="times")
     """Arrivals `trace`: when each message is due, counted from the start of the flow."""
     trace: Trace | None = None
-    """Arrivals `trace`: the same from a file with a time on each line, in seconds or with a unit
-    (`20ms`); lines that begin with # say nothing. At most a million. A relative path starts at the
+    """Arrivals `trace`: these times from a file, one on each line, in seconds or with a unit
+    (`20ms`); lines that begin with # are ignored. At most a million. A relative path starts at the
     study file."""
 
     @property

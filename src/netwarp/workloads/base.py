@@ -42,8 +42,8 @@ class ServerCommand:
     text: str
     """The command line."""
     port: int | None
-    """The port at which it is ready when a socket listens there; None for any port, or if it is
-    ready by another sign.
+    """Port at which a listening socket shows that the server is ready; None if any port does, or if
+    another sign shows it.
     """
 
 
@@ -84,7 +84,9 @@ class Simulated(Generic[W]):
     """
 
     refusal: Callable[[Job, W], str | None]
-    """Returns the reason why ns-3's applications cannot carry it out; None when they can."""
+    """Returns the reason why ns-3's applications cannot carry out the workload; None if they
+    can.
+    """
     traffic: Callable[[Job, W], dict[str, Any]]
     """Returns the parameters of ns-3's applications, by their names in the request to the
     simulation.
@@ -99,13 +101,17 @@ class Workload(ContentReader, ABC, Generic[W]):
     """A kind of workload, such as `bulk`."""
 
     section: ClassVar[type[WorkloadSection]]
-    """Model of its section in a study, whose `kind` is a literal of its name."""
+    """Model of the workload's section in a study. The type of its `kind` is a literal: the
+    workload's name.
+    """
     wire_type: type[W]
-    """Wire model of its part of a job."""
+    """Wire model of the workload's part of a job."""
     metrics: ClassVar[tuple[Metric, ...]] = ()
     """Metrics that only this workload has."""
     simulated: Simulated[W] | None = None
-    """How ns-3's applications carry it out; None if they cannot."""
+    """The functions that convert the workload to and from ns-3's applications; None if ns-3 has
+    none for it.
+    """
 
     def own_metrics(self, job: Job) -> tuple[Metric, ...]:
         """Return the metrics that the study itself defines."""
@@ -196,7 +202,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return self.content_bytes(job) or 0
 
     programs: ClassVar[tuple[Program, ...]] = ()
-    """Programs of the host that its runs may need."""
+    """Programs of the host that the workload's runs may need."""
 
     def needed_programs(self, job: Job) -> Sequence[Program]:
         """Return the programs of the host that a run needs."""
@@ -209,8 +215,8 @@ class Workload(ContentReader, ABC, Generic[W]):
         return 0.0
 
     has_sockets_of_programs: ClassVar[bool] = False
-    """Whether all its sockets are made by programs to which netwarp passes no options of
-    transports.
+    """Whether all sockets of the workload are made by programs to which netwarp passes no options
+    of transports.
     """
 
     def runs_programs(self, job: Job) -> bool:
@@ -243,11 +249,11 @@ class Workload(ContentReader, ABC, Generic[W]):
         return job.direction == "up"
 
     content_records: ClassVar[tuple[str, ...]] = ()
-    """Kinds of the records from which times and rates of its content are computed; empty if only
-    its own metrics have any.
+    """Kinds of the workload's records from which the general metrics of times and rates are
+    computed; empty if the workload has none of these metrics.
     """
     one_way_delay: ClassVar[str | None] = None
-    """Name of its metric of the one-way delay between the hosts; None if it has none."""
+    """Name of the workload's metric of the one-way delay between the hosts; None if it has none."""
 
     def dials(self, job: Job) -> bool:
         """Return whether netwarp itself opens the connections, so that they are in the records."""

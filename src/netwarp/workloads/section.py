@@ -56,11 +56,11 @@ class WorkloadSection(Section):
     first's session.
     """
     takes_losses: ClassVar[bool] = False
-    """Whether it works over a transport that does not retransmit lost packets."""
+    """Whether the workload works over a transport that does not retransmit lost packets."""
     uses_stream_both_ways: ClassVar[bool] = False
     """Whether one stream carries data in both directions at the same time."""
     follows_client: ClassVar[bool] = True
-    """Whether it continues when the client moves to another path (a handover)."""
+    """Whether the workload continues when the client moves to another path (a handover)."""
 
     @property
     @abstractmethod

@@ -17,7 +17,7 @@ pub struct Command {
     pub ready: Ready,
     /// Environment variables of both programs, besides the usual ones.
     pub environment: Vec<Variable>,
-    /// The directory in which both start; an absolute path of the machine.
+    /// The directory in which both programs start; an absolute path of the machine.
     pub working_directory: String,
     /// Memory of the guest, which also holds the files that programs write.
     pub memory_bytes: u64,
@@ -28,7 +28,7 @@ pub struct Command {
     /// Whether both hosts have the same layer, so that each sees the files and Unix sockets of the other; otherwise
     /// each has its own.
     pub shared: bool,
-    /// Whether the files that they write are kept, in `written/` of the run directory.
+    /// Whether the files that the programs write are kept, in `written/` of the run directory.
     pub keep: bool,
     /// Numbers that are read from the programs' output when the run is over; the endpoint does not read them.
     pub metrics: Vec<PrintedMetric>,
@@ -56,7 +56,7 @@ pub enum Ready {
     },
     /// A file exists.
     File {
-        /// Its absolute path, as the server sees it.
+        /// The file's absolute path, as the server sees it.
         path: String,
     },
 }
@@ -81,7 +81,7 @@ pub struct PrintedMetric {
     pub by_server: bool,
     /// Where the number is in the output.
     pub extraction: Extraction,
-    /// The factor that converts it to the unit in the name.
+    /// The factor that converts the number to the unit in the name.
     pub scale: f64,
     /// Host of the program that prints the number, if that is neither the server's nor the client's.
     #[serde(default, skip_serializing_if = "is_left_out")]
@@ -113,7 +113,7 @@ pub struct HostProgram {
     pub host: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The sign that it is ready.
+    /// The sign that the program is ready.
     pub ready: Ready,
 }
 

@@ -64,19 +64,19 @@ pub struct Job {
 pub struct Exchange {
     /// Name of the workload, in a study whose runs can have several.
     pub name: Option<String>,
-    /// The port on which its server listens; null for the port of a server that is alone.
+    /// The port on which the workload's server listens; null for the port of a server that is alone.
     pub port: Option<u16>,
-    /// When its client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
+    /// When the workload's client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
     pub start_ns: u64,
     /// The transport and its options.
     pub transport: Transport,
     /// The workload: what is sent.
     pub workload: Workload,
-    /// The name that it shares with other workloads of the run, whose records are evaluated together with its own; null
-    /// if there are none.
+    /// The name that the workload shares with others of the run, whose records are evaluated together with its own;
+    /// null if there are none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub group: Option<String>,
-    /// The hosts of its client and its server; null in a job without a network of its own.
+    /// The hosts of the workload's client and server; null in a job without a network of its own.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ends: Option<Ends>,
 }

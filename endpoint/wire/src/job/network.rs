@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Ends {
-    /// The host of its client.
+    /// The host of the workload's client.
     pub client: String,
-    /// The host of its server.
+    /// The host of the workload's server.
     pub server: String,
     /// Indices of the links between them, from the client to the server: the shortest way.
     pub links: Vec<u32>,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Page {
-    /// The version of HTTP with which it is requested.
+    /// The version of HTTP with which the page is requested.
     pub http: Http,
     /// The most connections that the client opens to the server.
     pub connections: u32,
@@ -30,7 +30,7 @@ pub struct Page {
     pub discovers_http3: bool,
     /// The program that loads the page; null for the endpoint itself.
     pub client: Option<WebProgram>,
-    /// The program that serves it; null for the endpoint itself.
+    /// The program that serves the page; null for the endpoint itself.
     pub server: Option<WebProgram>,
 }
 
@@ -50,13 +50,13 @@ pub enum Http {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PageResource {
-    /// Path and query of its URL.
+    /// Path and query of the resource's URL.
     pub path: String,
     /// The type of the resource.
     pub resource_type: ResourceType,
     /// Size of the response's content as it is sent, in bytes.
     pub body_bytes: u64,
-    /// Absolute path of its file; null for bytes made from the seed.
+    /// Absolute path of the resource's file; null for bytes made from the seed.
     pub file: Option<String>,
     /// Status of the response, such as 200.
     pub status: u16,

@@ -19,7 +19,7 @@ pub struct Path {
     pub down: Impairments,
     /// Impairments from client to server.
     pub up: Impairments,
-    /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job are alike in it.
+    /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job have the same version.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ipv6: bool,
 }
@@ -69,8 +69,8 @@ pub struct Impairments {
     pub corrupt_ratio: f64,
     /// Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed.
     pub seed: u64,
-    /// Whether a packet leaves netem only when those before it have, however short its delay. Where netem keeps a rate
-    /// that is so without it.
+    /// Whether a packet leaves netem only after those before it, however short its delay. If netem limits the rate,
+    /// this is always so.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
     /// How long packets are collected before they are released together, counted from the first of them; 0 for each by
@@ -84,9 +84,9 @@ pub struct Impairments {
     /// Time from a transmission that is lost on the link to its repetition.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub link_repair_ns: u64,
-    /// Depth of the bucket of a policer: so many bytes pass at once, after them those that the rate allows, and what is
-    /// beyond is lost; one packet may wait. Null for a link, which sends at its rate. The shaper keeps it, with a queue
-    /// of one packet.
+    /// Size of a policer's bucket: so many bytes pass at once, further ones at the rate; packets beyond that are lost,
+    /// except one that may wait. Null if the rate is that of a link. The shaper implements the policer, with a queue of
+    /// one packet.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub policer_bytes: Option<u32>,
 }
@@ -150,11 +150,11 @@ pub enum Loss {
 pub struct Discipline {
     /// The discipline's kind.
     pub kind: DisciplineKind,
-    /// The most packets that it queues.
+    /// The most packets that the discipline queues.
     pub limit_packets: u32,
     /// Bytes of the direction's frames, for disciplines that bound the memory of packets.
     pub frame_bytes: u32,
-    /// Whether it marks packets of ECN-capable senders instead of dropping them (RFC 3168).
+    /// Whether the discipline marks packets of ECN-capable senders instead of dropping them (RFC 3168).
     pub ecn: bool,
     /// Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and otherwise only those with
     /// ECT(1) (RFC 9331).

@@ -24,7 +24,7 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Event {
-    /// When it occurs, in nanoseconds after the epoch.
+    /// When the event occurs, in nanoseconds after the epoch.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,

@@ -11,7 +11,7 @@ pub struct Transport {
     pub kind: TransportKind,
     /// The implementation, if it is not netwarp's own.
     pub stack: Option<Stack>,
-    /// Whether the kernel or a simulator carries it out. The endpoint carries out only the kernel's.
+    /// Whether the kernel or a simulator implements the transport. The endpoint carries out only the kernel's.
     pub model: Model,
     /// Congestion control by its name in the stack.
     pub congestion: String,
@@ -41,8 +41,8 @@ pub struct Transport {
     pub sctp: SctpOptions,
     /// Options of `quic`.
     pub quic: QuicOptions,
-    /// The client's end, where another implementation is at it than at the server's, whose are `stack` and
-    /// `congestion`.
+    /// The client's end, if its implementation differs from that at the server's end; `stack` and `congestion` are then
+    /// the server's.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub client: Option<ClientEnd>,
 }
@@ -148,7 +148,7 @@ pub struct TcpOptions {
     /// Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub accurate_ecn: bool,
-    /// By how much a retransmission time-out exceeds the smoothed round-trip time at least; null for the kernel's
+    /// Least time by which a retransmission time-out exceeds the smoothed round-trip time; null for the kernel's
     /// default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tcp_rto_min_ns: Option<u64>,
@@ -185,7 +185,7 @@ pub struct SctpOptions {
     pub max_message_bytes: u32,
     /// Whether messages are delivered unordered (RFC 9260, 6.6).
     pub unordered: bool,
-    /// How long after it was handed over a message of a flow may still be sent (RFC 3758, 4.1); null for no limit.
+    /// Time from when a message of a flow is handed over until it is no longer sent (RFC 3758, 4.1); null for no limit.
     pub message_lifetime_ns: Option<u64>,
     /// How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null for no limit.
     pub max_retransmissions: Option<u32>,

@@ -11,13 +11,13 @@ use super::Side;
 pub struct ProgramRecord {
     /// The host whose program it is. Programs on further hosts of a network are servers.
     pub side: Side,
-    /// When its process was started.
+    /// When the program's process was started.
     pub started_ns: u64,
     /// When the server was ready; null for a client.
     pub ready_ns: Option<u64>,
-    /// When its process ended.
+    /// When the program's process ended.
     pub ended_ns: u64,
-    /// Its exit status; null if a signal ended it.
+    /// The program's exit status; null if a signal ended it.
     pub exit_status: Option<u8>,
     /// The signal that ended it; null if it exited.
     pub signal: Option<u8>,
@@ -27,7 +27,7 @@ pub struct ProgramRecord {
     pub stderr_bytes: u64,
     /// The first MiB of its standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
-    /// Its host in a network, by which its output's files are named.
+    /// The program's host in a network, after which the files of its output are named.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub host: Option<String>,
 }

@@ -50,19 +50,20 @@ pub struct CalibrationRecord {
 pub struct DisciplineRecord {
     /// Index of the path.
     pub path: u32,
-    /// The direction whose bottleneck it serves.
+    /// The direction at whose bottleneck the discipline is.
     pub direction: Direction,
     /// The discipline's kind.
     pub kind: DisciplineKind,
-    /// The most packets that it queues; null where its limit is in bytes.
+    /// The most packets that the discipline queues; null where its limit is in bytes.
     pub limit_packets: Option<u32>,
-    /// The most bytes that it queues; null where its limit is in packets. `cake` counts the memory that packets take.
+    /// The most bytes that the discipline queues; null where its limit is in packets. `cake` counts the memory that
+    /// packets take.
     pub limit_bytes: Option<u32>,
-    /// Whether it marks packets of ECN-capable senders.
+    /// Whether the discipline marks packets of ECN-capable senders.
     pub ecn: bool,
-    /// Packets that it dropped, early or because it was full.
+    /// Packets that the discipline dropped, early or because it was full.
     pub dropped_packets: u64,
-    /// Packets that it marked as congestion experienced (CE).
+    /// Packets that the discipline marked as congestion experienced (CE).
     pub marked_packets: u64,
 }
 

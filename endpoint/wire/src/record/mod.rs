@@ -144,7 +144,7 @@ pub enum ClockKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct EventRecord {
-    /// When it was applied.
+    /// When the event was applied.
     pub at_ns: u64,
     /// The event as in the job, or as the trace or the draw produced it.
     pub event: Event,
@@ -157,9 +157,9 @@ pub struct EventRecord {
 pub struct UsageRecord {
     /// The side whose process it is.
     pub side: Side,
-    /// CPU time in its own code.
+    /// CPU time in the process's own code.
     pub user_ns: u64,
-    /// CPU time in the kernel on its behalf.
+    /// CPU time in the kernel on behalf of the process.
     pub system_ns: u64,
 }
 
@@ -169,7 +169,7 @@ pub struct UsageRecord {
 pub struct OfWorkloadRecord {
     /// The workload's name.
     pub workload: String,
-    /// What its server or its client wrote.
+    /// The record that the workload's server or client wrote.
     pub line: Box<Record>,
 }
 
@@ -180,7 +180,7 @@ pub struct OfWorkloadRecord {
 pub struct GaveUpRecord {
     /// The side whose transport gave up first.
     pub side: Side,
-    /// When that side's transport gave up.
+    /// When the transport of that side gave up, in nanoseconds after the epoch.
     pub at_ns: u64,
     /// What was attempted, and how that ended.
     pub cause: String,

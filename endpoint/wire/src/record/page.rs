@@ -11,18 +11,18 @@ use crate::job::Http;
 pub struct ResourceRecord {
     /// Index of the resource.
     pub resource: u32,
-    /// Index of the connection over which it came.
+    /// Index of the connection over which the resource came.
     pub connection: u32,
     /// Index of the request on its connection, from 0.
     pub request: u32,
-    /// The version of HTTP over which it came.
+    /// The version of HTTP over which the resource came.
     pub http: Http,
     /// Status of the response.
     pub status: u16,
     /// Size of the content as it arrived (`encodedBodySize`).
     pub bytes: u64,
-    /// When the client wanted it (`fetchStart`), because what refers to it had run. It may have waited for a
-    /// connection.
+    /// When the client wanted the resource (`fetchStart`), because what refers to it had run. The request may have
+    /// waited for a connection.
     pub fetch_start_ns: u64,
     /// When the request was handed to a connection (`requestStart`).
     pub request_start_ns: u64,
@@ -40,7 +40,7 @@ pub struct ResourceRecord {
 pub struct PageLoadRecord {
     /// Name and version of the browser.
     pub browser: String,
-    /// When it was told to load the page.
+    /// When the browser was told to load the page.
     pub navigation_start_ns: u64,
     /// When the page and all that it loads had arrived (`loadEventStart`).
     pub load_event_ns: u64,

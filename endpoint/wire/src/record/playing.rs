@@ -45,9 +45,9 @@ pub struct CutSegmentRecord {
     pub quality: Option<u32>,
     /// When the player wanted it.
     pub requested_ns: u64,
-    /// When the viewer moved or left.
+    /// When the segment was cut off, because the viewer moved or left.
     pub cut_ns: u64,
-    /// What cut it off.
+    /// What cut the segment off.
     pub cause: CutCause,
 }
 
@@ -65,7 +65,7 @@ pub enum CutCause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PlayerRecord {
-    /// When the player did it.
+    /// When the action happened.
     pub at_ns: u64,
     /// What the player did.
     pub action: Action,

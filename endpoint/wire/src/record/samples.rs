@@ -67,15 +67,16 @@ pub struct ConnectionSamplesRecord {
     pub sndbuf_limited_ns: Vec<u64>,
     /// Whether all data from the application had been sent, and the congestion window had room for more.
     pub has_sent_all: Vec<bool>,
-    /// Whether it is in fast recovery or, after a time-out, in loss recovery (`tcpi_ca_state`); empty if it never was
-    /// at a sample, and for SCTP and QUIC, whose stacks do not report it.
+    /// Whether the connection is in fast recovery or, after a time-out, in loss recovery (`tcpi_ca_state`); empty if it
+    /// never was at a sample, and for SCTP and QUIC, whose stacks do not report it.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub recovering: Vec<bool>,
     /// Time since the connection was set up in recoveries from time-outs, each from when its timer first expired until
     /// what was lost is acknowledged (`tcpi_total_rto_time`, in ms); empty if none had begun, and for SCTP and QUIC.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub timeout_ns: Vec<u64>,
-    /// Such recoveries that have begun (`tcpi_total_rto_recoveries`); empty if none had, and for SCTP and QUIC.
+    /// Recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if none had, and for SCTP and
+    /// QUIC.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub timeout_recoveries: Vec<u64>,
 }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowTableRecord {
-    /// When each was due, and its client began to connect.
+    /// When each flow was due, and its client began to connect.
     pub due_ns: Vec<u64>,
-    /// Size of each one's content.
+    /// Size of each flow's content.
     pub size_bytes: Vec<u64>,
-    /// When the last byte of each had arrived.
+    /// When the last byte of each flow had arrived.
     pub completed_ns: Vec<u64>,
 }

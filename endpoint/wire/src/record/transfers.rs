@@ -13,17 +13,17 @@ pub struct ConnectionRecord {
     pub side: Side,
     /// Number of the connection in the run, 0 for the first.
     pub connection: u32,
-    /// Index of the run's transfer that it served, from 0.
+    /// Index of the run's transfer that the connection served, from 0.
     pub transfer: u32,
-    /// Whether it was given up because the client moved to another path.
+    /// Whether the connection was given up because the client moved to another path.
     pub abandoned: bool,
-    /// What it used of an earlier connection, as the stack reports at the end: it may be less than was asked for.
+    /// What the connection used of an earlier one, as the stack reports at the end: it may be less than was asked for.
     pub resumed: Resume,
     /// When the client called `connect`, for the first time if it moved before the handshake was complete and began
     /// again; for a server, when it accepted the connection.
     pub start_ns: u64,
-    /// Ready for application data. With early data that is before the peer has answered: at once (`tcp`, `quic`), or
-    /// when TCP is connected (`tls`).
+    /// When the connection was ready for application data. With early data that is before the peer has answered: at
+    /// once (`tcp`, `quic`), or when TCP is connected (`tls`).
     pub connected_ns: u64,
     /// The settings that the stack used.
     pub settings: Settings,
@@ -108,8 +108,8 @@ pub struct TransferRecord {
     pub last_byte_ns: u64,
     /// Hex SHA-256 of the content as this end saw it, if asked for.
     pub sha256: Option<String>,
-    /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content. Of
-    /// two ticks (20 ms) or less, TCP's and MPTCP's may go unseen.
+    /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content.
+    /// TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen.
     pub longest_gap_ns: Option<u64>,
     /// When the gap began: the time of the last arrival before it.
     pub longest_gap_at_ns: Option<u64>,
@@ -119,11 +119,11 @@ pub struct TransferRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct MergedRecord {
-    /// Which of the run's transfers.
+    /// Index of the run's transfer, from 0.
     pub transfer: u32,
     /// How many files were put together.
     pub chunks: u32,
-    /// When the file was complete. In virtual time neither computing nor writing takes any.
+    /// When the file was complete. Neither computing nor writing takes virtual time.
     pub merged_ns: u64,
     /// Size of the file.
     pub bytes: u64,
@@ -139,9 +139,9 @@ pub struct HandoverRecord {
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
-    /// Longest time without new content that ended between this and the next handover, or the end, and began before the
-    /// move was over: a round trip after this, or after the path before was lost. Counted from the move on: this, or
-    /// when the client had lost every other path.
+    /// Longest time without new content that ended before the next handover, or the end, and began before the move was
+    /// over: a round trip after the client was notified, or after the path before was lost. Counted from when the
+    /// client was notified, or had lost every other path.
     pub longest_gap_ns: Option<u64>,
     /// When the gap began, but not before the handover did.
     pub longest_gap_at_ns: Option<u64>,

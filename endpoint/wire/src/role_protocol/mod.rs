@@ -50,7 +50,7 @@ pub enum Order {
 pub enum Message {
     /// From the server: it listens, and a client may connect.
     Ready {
-        /// Hex DER of the certificate that it will present; null if it has none.
+        /// Hex DER of the certificate that the role will present; null if it has none.
         certificate: Option<String>,
     },
     /// From both: a record, to be written to `records.jsonl` unchanged.

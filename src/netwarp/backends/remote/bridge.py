@@ -32,7 +32,7 @@ class Bridge(threading.Thread):
         self.channel = channel
         self.ours = ours
         self.lost: str | None = None
-        """Why the connection to the server was lost; None while it is there."""
+        """Reason why the connection to the server was lost; None if it was not lost."""
         self._most_s = most_s
         self._until_s = time.monotonic() + most_s
         self._said_bytes = 0

@@ -25,7 +25,9 @@ class Host:
     name: str
     """The host's name in messages, such as "the server"."""
     lacks: Mapping[str, str]
-    """Reason why its kernel lacks a protocol, by the protocol's `TransportTraits.kernel_option`."""
+    """Reason why the host's kernel lacks a protocol, by the protocol's
+    `TransportTraits.kernel_option`.
+    """
     congestion: tuple[str, ...]
     """TCP congestion controls that its sockets may have."""
     socket_buffer_bytes: int

@@ -20,8 +20,8 @@ from netwarp.wire.record import record_from_json
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""Order to that process to report how many packets it received and dropped (`impair_incoming` in
-the endpoint).
+"""Order to the process that impairs packets to report how many packets it received and dropped
+(`impair_incoming` in the endpoint).
 """
 
 

@@ -129,21 +129,23 @@ class Welcome(_Message):
     cores: U32
     data_port: Annotated[int, Field(ge=1, le=65535)]
     lacks: dict[str, Text]
-    """Reasons why its kernel lacks protocols: `HostCapabilities.missing_protocols`."""
+    """Reasons why the server's kernel lacks protocols: `HostCapabilities.missing_protocols`."""
     congestion: list[Text]
-    """TCP congestion controls that its role may choose."""
+    """TCP congestion controls that the server may choose for a run."""
     socket_buffer_bytes: U64
     """Largest buffer that a UDP or SCTP socket is granted."""
     tcp_buffer_bytes: U64
     """Largest buffer that TCP grows to: the smaller maximum of `tcp_rmem` and `tcp_wmem`."""
     missing_imposing: Text | None
-    """Reason why it cannot impair packets from this client; null if it can."""
+    """Reason why the server cannot impair packets from this client; null if it can."""
     offloads: list[Text]
-    """Offloads that are on at its network device towards this client."""
+    """Offloads that are on at the server's network device towards this client."""
     tcp_congestion: Text
     """TCP congestion control of programs that do not choose one."""
     command_ports_from: U32 | None
-    """The first port that commands may listen at; null where its owner allows no commands."""
+    """The first port at which commands may listen; null if the server's owner allows no
+    commands.
+    """
 
 
 class Probing(_Message):
@@ -151,7 +153,7 @@ class Probing(_Message):
 
     message: Literal["probing"] = "probing"
     busy: Ratio | None
-    """Share of its CPUs' time that was used since the last probe; null in the first."""
+    """Share of the CPU time of the server that was used since the last probe; null in the first."""
 
 
 class Probed(_Message):

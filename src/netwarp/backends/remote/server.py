@@ -79,7 +79,7 @@ class Server:
         self.pairing = pairing
         self._log = log
         self.refused = 0
-        """Number of connections that it refused."""
+        """Number of connections that the server refused."""
         self._listener = _listen(address)
         self._lock = threading.Lock()
         self._strangers: list[_Stranger] = []

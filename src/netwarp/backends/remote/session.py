@@ -70,7 +70,9 @@ class ServerFacts:
     containment: Containment | None = None
     """How clients' commands are contained; None if the server's owner allows no commands."""
     allows_netem: bool = False
-    """Whether its owner allows it to impair packets that clients send (`--allow-netem`)."""
+    """Whether the server's owner allows it to impair packets that clients send
+    (`--allow-netem`).
+    """
 
     @property
     def command_ports_from(self) -> int | None:

@@ -57,7 +57,7 @@ class RunTimeline:
     """Step lines: the sum of the rates of all paths in use, in the content's direction; none while
     one of them is unlimited."""
     is_sampled_alone: bool = True
-    """Whether samples are all that it has over time: there is no timeline, player or page."""
+    """Whether the run has only samples to show over time, but no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
     workloads: list[WorkloadGoodput] = field(default_factory=list)

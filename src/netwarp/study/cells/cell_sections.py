@@ -27,9 +27,9 @@ class LimitsSection(Section):
     """When a run is aborted as failed."""
 
     virtual_s: Seconds = 86_400
-    """The run has failed when its own clock says more than this many seconds."""
+    """Seconds of the run's own clock after which a run has failed."""
     stall_cpu_s: Seconds = 120
-    """The run has failed when it used this many seconds of CPU without its clock moving."""
+    """Seconds of CPU time after which a run has failed if its clock has not moved meanwhile."""
 
 
 ALWAYS_MARK = frozenset({"cake", "dualpi2"})

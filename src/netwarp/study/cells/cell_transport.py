@@ -33,7 +33,7 @@ RTO_MAX_NS = 120 * NS_PER_S
 OWN = "own:"
 """Prefix of a level of `congestion` that names a congestion control of the user's own."""
 OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
-"""What names of congestion controls look like: with the final NUL, they have 16 bytes in the kernel
+"""Pattern of the names of congestion controls: with the final NUL, they have 16 bytes in the kernel
 (TCP_CA_NAME_MAX).
 """
 PER_TRANSPORT = "set it per transport, such as in [transport.tcp]"

@@ -62,7 +62,7 @@ class Level:
     value: Any
     """The level's value in the study: text, number or table."""
     place: str
-    """The dotted key at which it was written: that of its factor, or one in a workload's own
+    """The dotted key at which the level was written: that of its factor, or one in a workload's own
     table.
     """
 

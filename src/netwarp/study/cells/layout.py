@@ -30,9 +30,9 @@ class LaidLink:
     second: str
     table: Table
     name: str | None = None
-    """The name that the study gives it; None if it is called by the names of its ends."""
+    """The link's name in the study; None if it has none, and is called by the names of its ends."""
     place: str = "topology"
-    """The study key of its table."""
+    """The study key of the link's table."""
 
 
 @dataclass(frozen=True)

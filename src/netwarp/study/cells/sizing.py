@@ -43,8 +43,8 @@ LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
 """Largest socket buffer: the kernel keeps twice its size in a signed 32-bit number."""
 BUFFER_BDPS = 4
 LONGEST_DEBT_S = 60
-"""What a shaper remembers of the time that a packet takes (`mbuffer` in net/sched/sch_htb.c). One
-that takes longer would be followed too early.
+"""Longest transmission time of a packet, in s, that a shaper takes into account (`mbuffer` in
+net/sched/sch_htb.c). After a packet that takes longer, the next one would be sent too early.
 """
 
 

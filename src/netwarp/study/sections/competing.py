@@ -36,25 +36,26 @@ class CompetingSection(Section):
     name: WorkloadName
     """Name of the workload; its metrics are `NAME.goodput_bit_s` and so on. `all` is reserved."""
     transport: TransportField = None
-    """Its transport. Default: that of `[transport]` or of the factor `transport`."""
+    """The workload's transport. Default: that of `[transport]` or of the factor `transport`."""
     start_ns: DurationNs = Field(default=0, alias="start")
-    """Time at which its client starts."""
+    """Time at which the workload's client starts."""
     stop_ns: PeriodNs | None = Field(default=None, alias="stop")
-    """Time at which it ends, in place of `duration`: a `bulk` is aborted, a `flow` or `rr` stops
-    sending."""
+    """Time at which the workload ends, in place of `duration`: a `bulk` is aborted, a `flow` or
+    `rr` stops sending."""
     client: str | None = Field(default=None, alias="from")
-    """Between several hosts, that of its client, which begins it: `"client1"`. The name of several
-    hosts without a number, `"client"`, makes a workload for each of them, in pairs if `to` has as
-    many; their metrics are those of all together: means, sums of counts, shares and Jain's index,
-    and quantiles of completion times. Default: in a `dumbbell` the client with the number of the
-    workload, in an `incast` the `receiver`, in a `chain` the `client`."""
+    """In a network of several hosts, the host of the workload's client, which opens connections:
+    `"client1"`. The name of several hosts without a number, `"client"`, makes a workload for each
+    of them, in pairs if `to` has as many; their metrics are those of all together: means, sums of
+    counts, shares and Jain's index, and quantiles of completion times. Default: in a `dumbbell` the
+    client with the number of the workload, in an `incast` the `receiver`, in a `chain` the
+    `client`."""
     server: str | None = Field(default=None, alias="to")
-    """Between several hosts, that of its server: `"server1"`, or the name of several. Default: in a
-    `dumbbell` the server with the number of the workload, in an `incast` each `sender`, in a
-    `chain` the `server`."""
+    """In a network of several hosts, the host of the workload's server: `"server1"`, or the name of
+    several. Default: in a `dumbbell` the server with the number of the workload, in an `incast`
+    each `sender`, in a `chain` the `server`."""
     port: Port | None = None
-    """Port on which its server listens. Default: 4433 for the first workload, 4434 for the second,
-    etc."""
+    """Port on which the workload's server listens. Default: 4433 for the first workload, 4434 for
+    the second, etc."""
 
 
 OWN_KEYS = frozenset(field.alias or name for name, field in CompetingSection.model_fields.items())

@@ -43,9 +43,7 @@ class _Handover:
     overlap_ns: int
     gap_ns: int
     to: int | None
-    """Index of the path to which the client moves; None for the one of two paths on which it is
-    not.
-    """
+    """Index of the path to which the client moves; None for the other one of two paths."""
     key: str
 
     @property

@@ -32,9 +32,11 @@ class HostSection(Section):
     """
 
     name: HostName
-    """Its name; with `count`, each of them has a number behind it: `client1`, `client2`."""
+    """The host's name; with `count`, the name of each host ends in a number: `client1`,
+    `client2`.
+    """
     count: Count | None = None
-    """How many of them there are. Default: one, without a number."""
+    """Number of hosts that the table stands for. Default: one, whose name has no number."""
 
 
 class RouterSection(Section):
@@ -46,8 +48,9 @@ class RouterSection(Section):
     name: HostName
     """The router's name, by which links name it; no host or other router has the same."""
     nat: Switch = False
-    """Whether it translates addresses (NAT): what it sends by its one link to another router, the
-    outside, has its own address and a port of its own as source (the kernel's masquerading)."""
+    """Whether the router translates addresses (NAT): packets that it sends over its only link to
+    another router, the outside, have its address and a port of its own as source (the kernel's
+    masquerading)."""
     nat_ports: Literal["kept", "random"] | None = None
     """The outer port of a new mapping: the host's own wherever that is free, or drawn at random.
     Default: `kept`."""
@@ -56,9 +59,9 @@ class RouterSection(Section):
     connection is forgotten. Default: the kernel's, 30 s for UDP, 120 s where packets went both ways
     for more than 2 s, and five days for TCP."""
     icmp: Literal["sent", "dropped"] = "sent"
-    """Whether ICMP messages leave it. `dropped`: none does, so that a sender is not told that a
-    packet was too big for the next link (a link's `mtu`) and was dropped: a black hole of path MTU
-    discovery. Default: `sent`."""
+    """Whether ICMP messages leave the router. `dropped`: none does, so that a sender is not told
+    that a packet was too big for the next link (a link's `mtu`) and was dropped: a black hole of
+    path MTU discovery. Default: `sent`."""
 
 
 class LinkSection(Section):
@@ -76,11 +79,11 @@ class LinkSection(Section):
     """
 
     between: tuple[str, str] = Field(strict=False)
-    """The hosts or routers at its ends: `["client", "left"]`. The name of several hosts makes a
-    link for each of them, in pairs if both ends have as many."""
+    """The hosts or routers at the link's ends: `["client", "left"]`. The name of several hosts
+    makes a link for each of them, in pairs if both ends have as many."""
     name: LinkName | None = None
-    """Its name in factors and metrics, with a number behind it if it stands for several. Default:
-    the names of its ends: `client1-left`."""
+    """The link's name in factors and metrics, which ends in a number if the table stands for
+    several links. Default: the names of its ends: `client1-left`."""
 
 
 TABLES = ("host", "router", "link")

@@ -107,8 +107,9 @@ class HandoversSection(Section):
     gap_ns: DurationNs = Field(default=0, alias="gap")
     """Time for which the client has no address at all, in place of `overlap`."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")
-    """Each begins later than at its period by a random time below this, drawn evenly for each
-    replicate and the same for all cells. At most `every`, less `overlap` or `gap`."""
+    """Each handover begins later than its periodic time by a random time below this, uniformly
+    distributed, drawn for each replicate and the same for all cells. At most `every`, less
+    `overlap` or `gap`."""
 
     @model_validator(mode="after")
     def _one_way_to_move(self) -> Self:
@@ -143,8 +144,9 @@ class OutagesSection(Section):
     path: PathNumber | None = None
     """Path that is affected: 1, or 2 for `[path.second]`. Default: all paths at once."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")
-    """Each begins later than at its period by a random time below this, drawn evenly for each
-    replicate and the same for all cells. Less than `every` without `length`."""
+    """Each outage begins later than its periodic time by a random time below this, uniformly
+    distributed, drawn for each replicate and the same for all cells. Less than `every` without
+    `length`."""
 
     @model_validator(mode="after")
     def _one_at_a_time(self) -> Self:
@@ -168,10 +170,9 @@ class RedrawSection(Section):
     period_ns: PeriodNs = Field(alias="period")
     """Time between draws, at least 1 ms; the first is made when the run begins."""
     mean_ns: DurationNs | None = Field(default=None, alias="mean")
-    """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given.
-    Around a mean of 0 nothing is drawn: the delay is 0, for what is never below 0 has a mean of 0
-    only if it is always 0. Around other means draws below 0 are set to 0, which raises the mean of
-    those drawn where it is less than about two deviations."""
+    """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given. With
+    a mean of 0 nothing is drawn, and the delay is 0. With other means, draws below 0 are set to 0,
+    which raises the mean of the delays if it is less than about two deviations."""
     deviation_ns: DurationNs = Field(alias="deviation")
     """Standard deviation of the round-trip times."""
 

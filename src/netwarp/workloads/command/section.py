@@ -119,12 +119,12 @@ class ProgramSection(Section):
     """
 
     host: str
-    """The host on which it runs, which has no other program of the study: several on one host are
-    started in one command."""
+    """The host on which the program runs. A host has at most one program of the study, but a
+    command can start several."""
     command: CommandLine
-    """The command that starts it."""
+    """The command that starts the program."""
     ready: ReadyField = wire.Listening(kind="listening", port=None)
-    """When it is ready: as the server's `ready`. Default: `"listening"`."""
+    """When the program is ready, in the form of the server's `ready`. Default: `"listening"`."""
 
 
 class CommandSection(WorkloadSection):
@@ -152,8 +152,8 @@ class CommandSection(WorkloadSection):
     (`"port:8080"`), it has printed a line that matches (`"line:REGEX"`), or there is a file
     (`"file:/PATH"`). Default: `"listening"`."""
     environment: dict[str, str] = Field(default={})
-    """Environment variables of both, beside PATH, HOME, LANG, TERM, USER and LOGNAME; the caller's
-    environment is not passed on."""
+    """Environment variables of both programs, besides PATH, HOME, LANG, TERM, USER and LOGNAME; the
+    caller's environment is not passed on."""
     words: dict[str, Word] = Field(default={})
     """Values of placeholders `{NAME}` in commands and environment; the factor `command.NAME` varies
     one. `{server}` and `{client}` are the hosts' names, `{port}` is the port of `ready`, or 80, and
@@ -167,7 +167,7 @@ class CommandSection(WorkloadSection):
     `_bytes`, `_packets`, `_ratio`, `_count`, and `_min`, `_max`, `_p99`
     and so on may follow. A run without the number has failed."""
     directory: str = "."
-    """Working directory of both; a relative path starts at the study file."""
+    """Working directory of both programs; a relative path starts at the study file."""
     memory_bytes: SizeBytes = Field(default=GUEST_MEMORY_BYTES, alias="memory")
     """Memory of programs and of the files they write, which take at most half of it. Default:
     1GiB."""
@@ -176,10 +176,10 @@ class CommandSection(WorkloadSection):
     `"2026-11-23T12:00:00"`. Certificates are checked against it: one that was made after it is not
     yet valid. The date of the machine is never taken, so that runs repeat. Default: 2027-01-01."""
     coarse_clocks: Literal["ticks", "exact"] = "ticks"
-    """What `CLOCK_MONOTONIC_COARSE` and `CLOCK_REALTIME_COARSE` tell in virtual time. `ticks`: as
-    the kernel has them, they move at its ticks, every 10 ms, and stand still while programs
-    compute. `exact`: the time of the clocks that are not coarse, for programs that measure with
-    them or wait for them; each reading then costs some 100 µs of CPU time."""
+    """What `CLOCK_MONOTONIC_COARSE` and `CLOCK_REALTIME_COARSE` show in virtual time. `ticks`: as
+    in the kernel, they advance at its ticks, every 10 ms, and stand still while programs compute.
+    `exact`: the time of the clocks that are not coarse, for programs that measure with them or wait
+    for them; each reading then costs some 100 µs of CPU time."""
     shared: Switch = False
     """Whether the programs share the files that they write, Unix sockets, shared memory and message
     queues. By default each host has its own, as two machines have, and only the path connects them.

@@ -100,11 +100,11 @@ class PageSection(WorkloadSection):
     discovery: Literal["forced", "alt-svc"] = "forced"
     """HTTP/3: whether the client knows beforehand that the server speaks it, or learns it from the
     server's answers (Alt-Svc, RFC 7838) as browsers do: then a first visit begins over HTTP/2 with
-    TLS, and what is asked for once QUIC is connected goes over HTTP/3."""
+    TLS, and requests after QUIC is connected use HTTP/3."""
     visit: Literal["first", "second", "cached"] = "first"
     """Which visit is measured: a client's first, its second with nothing in the cache, or its
-    second with all but the document in the cache, so that the document alone is fetched and on
-    record. A second visit has new connections, which can use the first one's tickets
+    second with all but the document in the cache, so that only the document is fetched and
+    recorded. A second visit has new connections, which can use the first one's tickets
     (`transport.resume`; programs have their own way) and knows of HTTP/3."""
     connections: ConnectionCount = 6
     """Most connections that the client opens over HTTP/1.1, as browsers do; other versions use

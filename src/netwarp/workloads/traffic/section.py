@@ -40,11 +40,11 @@ class TrafficSection(WorkloadSection):
     7.5 MB, half of them of one packet, and the largest of 973 MB. Points are those of pFabric
     (SIGCOMM 2013)."""
     scale: RatioField = 1.0
-    """What all sizes are multiplied by, to shorten runs: `"10%"`. Default: 100%."""
+    """Factor by which all sizes are multiplied, to shorten runs: `"10%"`. Default: 100%."""
     load_bit_s: RateBitS = Field(alias="load")
-    """Content that is asked for per second, on average: flows begin so often that their mean size
-    makes it up. Few flows miss it, as the largest have most of the bytes: the mean of 300 sizes of
-    `web-search` has a standard error of 13 %."""
+    """Content that is requested per second, on average: it determines how often flows begin. With
+    few flows the actual load differs from it, because the largest flows have most of the bytes: the
+    mean of 300 sizes of `web-search` has a standard error of 13 %."""
     count: FlowCount = 1000
     """Number of flows. Default: 1000."""
     arrivals: Literal["poisson", "constant"] = "poisson"
