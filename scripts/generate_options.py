@@ -39,9 +39,11 @@ PYTHON_TYPES = {
 
 
 def keywords() -> Iterator[str]:
-    """Write the options of each call as a class, what is said of a study apart from the rest."""
+    """Yield the lines of a class for the options of each call; those that define the study are in a
+    class of their own.
+    """
     yield INTRO
-    yield from _keyword_class("PathOptions", "TypedDict", PATH)
+    yield from _keyword_class("PathOptions", "TypedDict", "that define the path", PATH)
     for call in ("compare", "exec", "run"):
         rows = [row for row in getattr(options, call.upper()) if row.name not in TAKEN_OPENED]
         name, base = f"{call.capitalize()}Options", "TypedDict"
@@ -49,16 +51,20 @@ def keywords() -> Iterator[str]:
             of_study = [row for row in rows if row.says_something_of_the_study]
             base = f"{call.capitalize()}StudyOptions"
             own = [row for row in of_study if not row.key.startswith("path.")]
-            yield from _keyword_class(base, "PathOptions", own)
+            yield from _keyword_class(
+                base, "PathOptions", f"of `{call}` that define the study", own
+            )
             rows = [row for row in rows if row not in of_study]
-        yield from _keyword_class(name, base, rows)
+        yield from _keyword_class(name, base, f"of `{call}`", rows)
 
 
-def _keyword_class(name: str, base: str, rows: Iterable[options.Option]) -> Iterator[str]:
+def _keyword_class(
+    name: str, base: str, which: str, rows: Iterable[options.Option]
+) -> Iterator[str]:
     yield from (
         "",
         f"class {name}({base}, total=False):",
-        '    """Options by name; the table of options says what each means."""',
+        f'    """Options {which}, by name; see the table of options."""',
         "",
     )
     yield from (f"    {row.name}: {PYTHON_TYPES[row.takes]}" for row in rows)

@@ -76,7 +76,7 @@ class InteropCase:
     server: str | None = None
     """Value of `TESTCASE` for the server; None for the client's."""
     path: Mapping[str, Any] = field(default_factory=lambda: _PATH)
-    """The `[path]` of its study."""
+    """The `[path]` of the case's study."""
     limit_s: int = 60
     """Time limit of a run in s of virtual time."""
     name_bytes: int = 12

@@ -25,7 +25,7 @@ class PathProperty:
     key: str
     """Key in `[path]`; without `_down` and `_up` if each direction has the property."""
     type: str
-    """Name of the type of its values, in `netwarp.fields`."""
+    """Name of the type of the property's values, in `netwarp.fields`."""
     help: str
     """Text of the key reference; if each direction has the property, the text for the key without
     direction.

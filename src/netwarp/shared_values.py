@@ -23,7 +23,9 @@ class SharedValues(Generic[Value]):
         """
 
     def get(self, owner: Owner, key: Hashable, make: Callable[[Owner], Value]) -> Value:
-        """Return the value for an owner and a key; it is made if there is none yet."""
+        """Return the cached value for an owner and a key, which `make` creates if there is none
+        yet.
+        """
         found = self._made.get((id(owner), key))
         if found is None:
             found = self._made[id(owner), key] = owner, make(owner)

@@ -89,9 +89,9 @@ class Stack(Manifest):
     """An installed stack: its manifest, with the path of its program."""
 
     contract: wire.Contract = "roles"
-    """The interface with which its program is started."""
+    """The interface with which the stack's program is started."""
     client: Stack | None = None
-    """The implementation at the client's end, if it is another one; else None."""
+    """The implementation at the client's end, if that is a different one; else None."""
 
     @property
     def decides_alone(self) -> bool:

@@ -55,7 +55,7 @@ class TransportTraits:
     shape: str
     dash: tuple[int, ...]
     congestion_controls: tuple[str, ...]
-    """Congestion controls by their names in its stack, the default first."""
+    """Congestion controls by their names in the transport's stack, the default first."""
     cpu_s_per_mb: float
     """Approximate CPU time in s that both ends and the guest's kernel use for a megabyte. For TCP,
     TLS, SCTP and QUIC it is the time that recorded runs used in addition to their start, divided by
@@ -64,8 +64,8 @@ class TransportTraits:
     header_bytes: int
     """Bytes of headers between the MTU and the MSS, over IPv4."""
     mss_bytes: tuple[int, int] | None
-    """Smallest and largest payload to which its packets can be limited; None if they cannot be
-    limited.
+    """Smallest and largest payload to which the transport's packets can be limited; None if they
+    cannot be limited.
     """
     mss_reason: str
     """Reason for the bounds in `mss_bytes`."""
@@ -91,8 +91,8 @@ class TransportTraits:
     """Time in ns after which a client repeats its first packet if there is no answer; None if its
     option `rto_initial` sets that. Default: TCP's (RFC 6298, section 2.1)."""
     own_draws: str = ""
-    """Random numbers that its stack draws by itself and that can change a result, as text; empty if
-    there are none.
+    """Random numbers that the transport's stack draws by itself and that can change a result, as
+    text; empty if there are none.
     """
     is_encrypted: bool = False
     is_always_paced: bool = False
@@ -104,8 +104,8 @@ class TransportTraits:
     """Whether a client that does not move uses a second path: it needs one, uses it with the option
     `multihomed`, or does not use it."""
     has_counters_when_closed: bool = True
-    """Whether its settings and counters can still be read after both ends have closed a
-    connection.
+    """Whether settings and counters of a connection can still be read after both ends have closed
+    it.
     """
     fixed_initial_window: str | None = None
     """Reason why the initial window cannot be set, if the stack fixes it; else None."""
@@ -130,8 +130,8 @@ class TransportTraits:
     there is none.
     """
     waits_until_a_time: bool = False
-    """Whether its endpoint waits in an io_uring until a given time, which older kernels do not
-    support.
+    """Whether the transport's endpoint waits in an io_uring until a given time, which older kernels
+    do not support.
     """
     inherent: Mapping[str, str] = field(default_factory=dict)
     """Reasons for differences from other transports that cannot be avoided, by the setting in the

@@ -246,7 +246,7 @@ def unseen_text(n: int) -> str:
 
 
 def factor_title(factor: str) -> str:
-    """Return a factor in words: `path.loss` is "Packet loss"."""
+    """Return the name of a factor for titles: `path.loss` is "Packet loss"."""
     workload, own = _of_workload(factor)
     if workload:
         return f"{workload}: {factor_name(own)}"

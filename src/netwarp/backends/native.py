@@ -252,7 +252,8 @@ def _needs_shaper(job: Job) -> bool:
 
 
 def probe_host(endpoint: Path) -> HostCapabilities:
-    """Have the endpoint try out what the host's kernel can do, which takes a few milliseconds.
+    """Return what the host's kernel can do, which the endpoint finds by trying it, within a few
+    milliseconds.
 
     Raises:
         BackendError: the endpoint could not be run or answered nothing usable.

@@ -73,7 +73,7 @@ class Spinning:
 
 
 def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
-    """Find the program of a guest that uses the most CPU time at present.
+    """Return the program of a guest that uses the most CPU time at present.
 
     Args:
         pid: the process whose descendants belong to the guest.
@@ -146,8 +146,8 @@ def _top_of_stack(pid: int) -> bytes:
 
 
 def spinner_text(directory: Path, pid: int) -> str:
-    """Describe which of a guest's programs spins, how, what it printed last, and what the user can
-    do.
+    """Return as text which of a guest's programs spins, how, what it printed last, and what the
+    user can do.
     """
     found = spinning(pid)
     if found is None:

@@ -81,7 +81,7 @@ def missing_builders(name: str, environ: Mapping[str, str] = os.environ) -> list
 
 
 def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
-    """Describe which stacks are built here, and how the others can be built.
+    """Return as text which stacks are built here, and how the others can be built.
 
     Raises:
         BackendError: stacks are not built and cannot be; the message has what each lacks.

@@ -53,8 +53,8 @@ class Ending:
     wall_s: float
     cpu_s: float
     peak_rss_bytes: int
-    """Peak memory in bytes of its largest process. It is sampled at intervals that double from some
-    milliseconds to half a second, so growth after the last sample is not included.
+    """Peak memory in bytes of the run's largest process. It is sampled at intervals that double
+    from some milliseconds to half a second, so growth after the last sample is not included.
     """
     virtual_s: float
 

@@ -29,7 +29,9 @@ class Culprits:
     """The result of a search: the first bad commit, or the commits among which it is."""
 
     commits: tuple[str, ...]
-    """The first bad commit alone, if it is known; else that and the skipped ones before it."""
+    """The first bad commit alone, if it is known; else a bad commit and the skipped ones before
+    it.
+    """
 
     @property
     def is_found(self) -> bool:

@@ -31,7 +31,7 @@ class Undecided:
     otherwise.
     """
     is_log: bool = True
-    """Whether all these values are logarithms."""
+    """Whether the standard deviation, distance and tolerance are those of logarithms."""
 
     @property
     def hardness(self) -> float:

@@ -55,8 +55,8 @@ def provenance(
 
 
 def host() -> dict[str, Any]:
-    """Describe this machine, which affects how long runs take, but never the results of runs in
-    virtual time.
+    """Return a description of this machine, which affects how long runs take, but never the results
+    of runs in virtual time.
     """
     uname = platform.uname()
     return {

@@ -25,10 +25,10 @@ class Chart:
     """A figure of the study as a chart, which can be drawn as SVG or PNG."""
 
     name: str
-    """File name of its pictures, without extension."""
+    """File name of the chart's pictures, without extension."""
     title: str
     alt: str
-    """Description of what it shows, for readers who cannot see it."""
+    """Description of what the chart shows, for readers who cannot see it."""
     spec: Spec
     """Vega-Lite specification with data."""
     picture: Spec | None = None

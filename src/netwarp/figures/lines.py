@@ -16,7 +16,7 @@ class Line:
 
     points: list[Point]
     path: int = 0
-    """Index of the path whose values the line shows, if they are those of a path."""
+    """Index of the path that the values belong to; 0 if they belong to none."""
 
 
 @dataclass(frozen=True)

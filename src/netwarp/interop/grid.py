@@ -28,7 +28,7 @@ class Judged:
     kbit_s: float | None = None
     """Goodput of the run in kbit/s; None if it failed, or the case does not measure it."""
     is_unsupported: bool = False
-    """Whether one of its programs exited with the status for a test case that it does not
+    """Whether one of the run's programs exited with the status for a test case that it does not
     support.
     """
 

@@ -56,7 +56,7 @@ class Datagram:
     ecn: int
     """The IP header's ECN field: 0 none, 1 ECT(1), 2 ECT(0), 3 CE."""
     long_types: tuple[PacketType, ...]
-    """Types of its packets with a long header."""
+    """Types of the datagram's packets with a long header."""
     has_short: bool
     """Whether a packet has a short header (1-RTT)."""
     versions: tuple[int, ...]
@@ -65,7 +65,7 @@ class Datagram:
     retry_tokens: tuple[str, ...]
     packet_numbers: tuple[int, ...]
     lengths: tuple[int, ...]
-    """Lengths of its packets in bytes."""
+    """Lengths of the datagram's packets in bytes."""
     has_key_phase: bool
     """Whether the 1-RTT packet has the bit Key Phase set."""
     crypto_end: int

@@ -128,7 +128,7 @@ def installed() -> Distribution:
 
 
 def describe_plugin(package: Distribution) -> str:
-    """Describe the pytest plugin that an installation registers.
+    """Return a description of the pytest plugin that an installation registers.
 
     Raises:
         NetwarpError: it registers none, because it is older than the plugin.

@@ -38,7 +38,9 @@ class Envelope:
     points: tuple[Point, ...]
     """The points, without those furthest from their mean."""
     hull: tuple[Point, ...]
-    """Corners of their convex hull, counter-clockwise; fewer than three if it has no area."""
+    """Corners of the convex hull of `points`, counter-clockwise; fewer than three if it has no
+    area.
+    """
 
     def contains(self, point: Point) -> bool:
         """Return whether a point lies in the hull or on its edge."""

@@ -37,18 +37,19 @@ class Metric:
     description: str
     """Exact definition, for the reference and the report."""
     source: str
-    """Kinds of the records from which it is computed."""
+    """Kinds of the records from which the metric is computed."""
     measure: Callable[[RunRecords], float | None]
     """Computes the metric from a run's records; returns None if these do not determine it."""
     words: tuple[str, str] = LOWER
     """Words for a smaller and for a larger value, for comparisons."""
     head: str | None = None
-    """Heading of its column in the printed table. Default: its title in lower case."""
+    """Heading of the metric's column in the printed table. Default: the title in lower case."""
     in_report: bool = False
-    """Whether it is a column in the report's table of results."""
+    """Whether the metric is a column in the report's table of results."""
     beside: tuple[str, ...] | None = None
-    """Metrics printed beside it if it is one of a study's main metrics; `*.NAME` is the metric NAME
-    of each of several workloads. None for a metric that is a main one only if a study names it.
+    """Metrics printed beside this one if it is one of a study's main metrics; `*.NAME` is the
+    metric NAME of each of several workloads. None for a metric that is a main one only if a study
+    names it.
     """
 
     over: Over | None = None
@@ -57,12 +58,12 @@ class Metric:
     """
 
     is_mean: bool = False
-    """Whether it is a mean over time, which need not be a whole number even if it is about
+    """Whether the metric is a mean over time, which need not be a whole number even if it is about
     counts.
     """
     is_performance: bool = False
-    """Whether it measures the performance of a workload, so that a worse value is the harm done by
-    other workloads.
+    """Whether the metric measures the performance of a workload, so that a worse value is the harm
+    done by other workloads.
     """
     delay_unit: FlowUnit | None = None
     """For a quantile of delays within a run: what is delayed (messages, packets or responses); else

@@ -17,7 +17,7 @@ class Redial:
     moved_ns: int
     """Time in ns at which the client was informed of its new address."""
     dialled: tuple[Connection, ...]
-    """The connections that it then opened; one of them can replace several."""
+    """The connections that the client then opened; one of them can replace several."""
 
     @property
     def ready_ns(self) -> int:

@@ -12,7 +12,7 @@ Levels = str | int | float | Sequence[str | int | float]
 
 
 class PathOptions(TypedDict, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options that define the path, by name; see the table of options."""
 
     profile: Levels
     rtt: Levels
@@ -68,7 +68,7 @@ class PathOptions(TypedDict, total=False):
 
 
 class CompareStudyOptions(PathOptions, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options of `compare` that define the study, by name; see the table of options."""
 
     transport: Levels
     congestion: Levels
@@ -105,7 +105,7 @@ class CompareStudyOptions(PathOptions, total=False):
 
 
 class CompareOptions(CompareStudyOptions, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options of `compare`, by name; see the table of options."""
 
     out: str | PathLike[str] | None
     jobs: int | None
@@ -117,7 +117,7 @@ class CompareOptions(CompareStudyOptions, total=False):
 
 
 class ExecStudyOptions(PathOptions, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options of `exec` that define the study, by name; see the table of options."""
 
     server: str | None
     ready: str | None
@@ -134,14 +134,14 @@ class ExecStudyOptions(PathOptions, total=False):
 
 
 class ExecOptions(ExecStudyOptions, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options of `exec`, by name; see the table of options."""
 
     out: str | PathLike[str] | None
     expect: str | Sequence[str]
 
 
 class RunOptions(TypedDict, total=False):
-    """Options by name; the table of options says what each means."""
+    """Options of `run`, by name; see the table of options."""
 
     server: str | None
     kernel: Levels

@@ -42,14 +42,16 @@ class Option:
     key: str = ""
     """Study key that the option sets; empty if it sets none."""
     type: str = ""
-    """Name of the type of its levels in `netwarp.fields`, or `Whole`; empty if they are text."""
+    """Name of the type of the option's levels in `netwarp.fields`, or `Whole`; empty if they are
+    text.
+    """
     workload: str = ""
     """Kind of the workload that the option implies; empty if it implies none."""
     is_common: bool = True
-    """Whether `--help` lists it; `--help-all` lists every option."""
+    """Whether `--help` lists the option; `--help-all` lists every option."""
     default: Any = None
     least: int | None = None
-    """Smallest whole number that it accepts."""
+    """Smallest whole number that the option accepts."""
     most: int | None = None
     flags: tuple[str, ...] = ()
     """Spellings on the command line, if they do not follow from the name."""

@@ -300,8 +300,8 @@ def _repeats(before: Samples, now: Samples) -> bool:
 
 
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
-    """Return whether both have the same replicates and seeds, with values that differ by `relevant`
-    at most; no value equals no value.
+    """Return whether two sets of samples have the same replicates and seeds, and values that differ
+    by `relevant` at most; no value equals no value.
     """
     return before.keys() == now.keys() and all(
         before[each].seed == now[each].seed

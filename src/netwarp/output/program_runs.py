@@ -155,8 +155,8 @@ def _means(data: RunData) -> str:
 
 
 def askers(job: Job) -> dict[str, list[str]]:
-    """Find the programs in a job's commands, and their libraries, that read CPU values which differ
-    each time.
+    """Return the programs in a job's commands, and their libraries, that read CPU values which
+    differ each time.
 
     Returns:
         The names of the instructions that read such values, by program or library.

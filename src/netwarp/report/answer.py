@@ -75,7 +75,7 @@ class GridCell:
     """One contender's verdict under one condition."""
 
     head: str
-    """Heading of its column; a narrow screen shows it beside the verdict."""
+    """Heading of the cell's column; a narrow screen shows it beside the verdict."""
     mark: str
     """CSS class that colours the cell: better, worse or even."""
     short: str

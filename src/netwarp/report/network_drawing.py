@@ -61,7 +61,7 @@ class DrawnFlow:
     """Route of the flow's packets, as SVG's points; empty for programs on several hosts, each of
     which may send to any other."""
     colour: int
-    """Index of its colour, from 0."""
+    """Index of the flow's colour, from 0."""
     text: str
 
 

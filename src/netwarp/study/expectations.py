@@ -56,7 +56,7 @@ class Expectation:
     bound: float
     """The bound in the metric's unit; for a ratio, a plain number."""
     where: Mapping[str, str]
-    """Levels that all cells to which it applies have."""
+    """Levels that all cells have to which the expectation applies."""
     place: str
     """The key of the study, or the option, that has the expectation."""
 

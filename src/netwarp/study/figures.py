@@ -53,9 +53,9 @@ class Figure(Section):
     series: str | None = None
     """Factor whose levels differ in colour; in a timeline, each of its levels has a row."""
     where: Levels = Field(default_factory=dict)
-    """Timeline: levels of the runs it shows, by factor."""
+    """Timeline: levels of the runs that are drawn, by factor."""
     replicate: Annotated[int, Field(ge=0)] | None = None
-    """Timeline: the replicate it shows, from 0. Default: 0."""
+    """Timeline: the replicate that is drawn, from 0. Default: 0."""
     title: str | None = None
     """Title. Default: made from `y` and `x`."""
     x_scale: Literal["linear", "log"] | None = None

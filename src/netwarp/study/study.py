@@ -64,7 +64,7 @@ class StudyFile(Section):
     replicates: Replicates = 10
     """Runs of each cell, each with seeds of its own."""
     seed: Seed = 1
-    """All randomness follows from it: the same seed gives the same records."""
+    """The seed from which all randomness follows: the same seed gives the same records."""
     relevant: RatioField = RELEVANT
     """The smallest relevant difference: nothing below it is called a difference, however exactly it
     was measured."""

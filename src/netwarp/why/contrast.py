@@ -66,7 +66,9 @@ def contrast(
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
 ) -> Contrasts:
-    """Remove each limit in both cells. A limit that only one cell has is removed only there."""
+    """Return which limits make two cells differ: each is removed in both cells, or in the only one
+    that has it.
+    """
     pairs = min(len(one), len(other))
     one, other = one[:pairs], other[:pairs]
     answers = [explain(runs, metric, relevant, backend, on_done) for runs in (one, other)]

@@ -36,13 +36,14 @@ class Lift:
     limit: str
     """The limit, as it stands after "it is": "the receive window"."""
     keys: str
-    """The study keys that removing it changes, with their new values."""
+    """The study keys that removing the limit changes, with their new values."""
     causes: frozenset[Cause]
-    """Causes of lost time (`netwarp.metrics.causes`) of which its removal can save some."""
+    """Causes of lost time (`netwarp.metrics.causes`) of which the limit's removal can save some."""
     change: Change
     is_yardstick: bool = False
-    """Whether it is a property of the network, what the study asks for, or set by a standard. It is
-    then a yardstick, and not named as an explanation if removing another limit gains."""
+    """Whether the limit is a property of the network, what the study asks for, or set by a
+    standard. It is then a yardstick, and not named as an explanation if removing another limit
+    gains."""
     is_substitute: bool = False
     """Whether a part is replaced by another one, such as a congestion control, instead of a limit
     being removed. A sender that copes with a limit is a remedy and not the cause, so a substitute

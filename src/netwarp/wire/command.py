@@ -91,7 +91,7 @@ class PrintedMetric(Wire):
     name: str
     """Name of the metric; ends in its unit."""
     by_server: bool
-    """Whether the server's program prints it on its standard output; otherwise the client's
+    """Whether the server's program prints the number on its standard output; otherwise the client's
     does."""
     extraction: Extraction
     """Where the number is in the output."""
@@ -181,11 +181,11 @@ class Program(Wire):
     signal: U8 | None
     """The signal that ended it; null if it exited."""
     stdout_bytes: U64
-    """Number of bytes that it printed on standard output."""
+    """Number of bytes that the program printed on standard output."""
     stderr_bytes: U64
-    """Number of bytes that it printed on standard error."""
+    """Number of bytes that the program printed on standard error."""
     stdout: str
-    """The first MiB of its standard output; bytes that are not UTF-8 are replaced."""
+    """The first MiB of the program's standard output; bytes that are not UTF-8 are replaced."""
     host: NodeName | None = None
     """The program's host in a network, after which the files of its output are named."""
 

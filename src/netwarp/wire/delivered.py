@@ -156,9 +156,9 @@ class PathMeasurement(Wire):
     sent: U32
     """Datagrams that the client sent to be echoed."""
     arrived: U32
-    """How many of them reached the server."""
+    """Number of these datagrams that reached the server."""
     received: U32
-    """How many of their echoes reached the client."""
+    """Number of echoes that reached the client."""
     min_rtt_ns: U64 | None
     """Smallest round-trip time, without the server's processing; null if no echo came back."""
     median_rtt_ns: U64 | None

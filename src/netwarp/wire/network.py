@@ -80,7 +80,7 @@ class Ends(Wire):
     server: Annotated[NodeName, DETAIL]
     """The host of the workload's server."""
     links: Annotated[tuple[U32, ...], DETAIL] = Field(min_length=2, strict=False)
-    """Indices of the links between them, from the client to the server: the shortest way."""
+    """Indices of the links between these hosts, from the client to the server: the shortest way."""
 
 
 def nodes_between(network: Network, ends: Ends) -> list[str]:

@@ -104,7 +104,7 @@ class WebProgram(Wire):
     kind: WebProgramKind
     """The program's kind."""
     names: tuple[str, ...] = Field(min_length=1, strict=False)
-    """Names that its executable may have; the first that is installed is started."""
+    """Names that the program's executable may have; the first that is installed is started."""
 
 
 class PageResource(Wire):
@@ -128,7 +128,7 @@ class PageResource(Wire):
     """Indices of the resources that must run before it: for a script, the stylesheets and the
     scripts before it."""
     render_blocking: bool
-    """Whether nothing is shown before it has run."""
+    """Whether nothing is shown before the resource has run."""
     urgency: Annotated[U8, Field(le=7)]
     """Urgency of the request (RFC 9218), 0 for the most urgent."""
     incremental: bool

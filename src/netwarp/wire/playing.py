@@ -23,12 +23,12 @@ class Segment(Wire):
     connection: U32
     """Index of the connection that carried its last byte."""
     stream: U32
-    """Index of the stream on it."""
+    """Index of the stream on that connection."""
     bytes: U64
     """Size of the segment in bytes."""
     requested_ns: U64
-    """When the player wanted it. The request may have waited for a connection, or for a stream that
-    was busy with a segment that a seek had made useless."""
+    """When the player wanted the segment. The request may have waited for a connection, or for a
+    stream that was busy with a segment that a seek had made useless."""
     first_byte_ns: U64
     """When the first byte was received."""
     last_byte_ns: U64
@@ -53,7 +53,7 @@ class CutSegment(Wire):
     quality: U32 | None
     """Index of the quality; null if no request had been sent."""
     requested_ns: U64
-    """When the player wanted it."""
+    """When the player wanted the segment."""
     cut_ns: U64
     """When the segment was cut off, because the viewer moved or left."""
     cause: CutCause
@@ -86,7 +86,7 @@ class Play(Wire):
     kind: Literal["play"]
     """Always `play`."""
     segment: U32
-    """The segment from whose beginning it plays."""
+    """The segment from whose beginning the player plays."""
 
 
 class Stall(Wire):

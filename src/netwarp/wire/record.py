@@ -72,7 +72,7 @@ class Usage(Wire):
     record: Literal["usage"]
     """Always `usage`."""
     side: Side
-    """The side whose process it is."""
+    """The side whose process used the CPU time."""
     user_ns: U64
     """CPU time in the process's own code."""
     system_ns: U64

@@ -28,7 +28,7 @@ class QueueSamples(Wire):
     """Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line;
     where a shaper or a discipline queues behind netem, it does not."""
     backlog_packets: tuple[U64, ...]
-    """Backlog in packets, counted in the same way."""
+    """Backlog in packets, counted like `backlog_bytes`."""
     dropped_packets: tuple[U64, ...]
     """Packets dropped for any reason since the path was built."""
     marked_packets: tuple[U64, ...]
@@ -43,7 +43,7 @@ class ConnectionSamples(Wire):
     record: Literal["connection_samples"]
     """Always `connection_samples`."""
     side: Side
-    """The side of this end."""
+    """The side at whose end the connection was sampled."""
     server_port: U32
     """The server's port. The client's port is random, and in no record."""
     at_ns: tuple[U64, ...]

@@ -23,7 +23,7 @@ class Connection(Wire):
     record: Literal["connection"]
     """Always `connection`."""
     side: Side
-    """The side that recorded it: the client connects, the server listens."""
+    """The side that recorded the connection: the client connects, the server listens."""
     connection: U32
     """Number of the connection in the run, 0 for the first."""
     transfer: U32
@@ -106,11 +106,11 @@ class Transfer(Wire):
     record: Literal["transfer"]
     """Always `transfer`."""
     side: Side
-    """The side that recorded it."""
+    """The side that recorded the transfer."""
     connection: U32
     """Index of the connection."""
     stream: U32
-    """Index of the stream on it."""
+    """Index of the stream on that connection."""
     transfer: U32
     """Index of the run's transfer, from 0."""
     chunk: U32
@@ -151,7 +151,7 @@ class Handover(Wire):
     before the move was over: a round trip after the client was notified, or after the path before
     was lost. Counted from when the client was notified, or had lost every other path."""
     longest_gap_at_ns: U64 | None
-    """When the gap began, but not before the handover did."""
+    """When the gap began; at the earliest, the time from which `longest_gap_ns` is counted."""
 
 
 class Goodput(Wire):

@@ -143,7 +143,7 @@ class Quality(Wire):
     name: str
     """Name of the quality, such as `hd`."""
     segment_bytes: U64
-    """Size of each of its segments."""
+    """Size of each segment in this quality."""
 
 
 class DelayRule(Wire):

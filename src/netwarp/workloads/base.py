@@ -64,9 +64,9 @@ class Program:
     name: str
     """Name of the program in messages."""
     names: tuple[str, ...]
-    """Names under which its executable is looked for, the preferred one first."""
+    """Possible names of the program's executable, the preferred one first."""
     install: str
-    """What the user can do to install it."""
+    """What the user can do to install the program."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ pub struct Variable {
 pub struct PrintedMetric {
     /// Name of the metric; ends in its unit.
     pub name: String,
-    /// Whether the server's program prints it on its standard output; otherwise the client's does.
+    /// Whether the server's program prints the number on its standard output; otherwise the client's does.
     pub by_server: bool,
     /// Where the number is in the output.
     pub extraction: Extraction,

@@ -11,7 +11,7 @@ pub struct Ends {
     pub client: String,
     /// The host of the workload's server.
     pub server: String,
-    /// Indices of the links between them, from the client to the server: the shortest way.
+    /// Indices of the links between these hosts, from the client to the server: the shortest way.
     pub links: Vec<u32>,
 }
 

@@ -66,7 +66,7 @@ pub struct PageResource {
     pub initiator: Option<u32>,
     /// Indices of the resources that must run before it: for a script, the stylesheets and the scripts before it.
     pub blocked_by: Vec<u32>,
-    /// Whether nothing is shown before it has run.
+    /// Whether nothing is shown before the resource has run.
     pub render_blocking: bool,
     /// Urgency of the request (RFC 9218), 0 for the most urgent.
     pub urgency: u8,
@@ -100,7 +100,7 @@ pub enum ResourceType {
 pub struct WebProgram {
     /// The program's kind.
     pub kind: WebProgramKind,
-    /// Names that its executable may have; the first that is installed is started.
+    /// Names that the program's executable may have; the first that is installed is started.
     pub names: Vec<String>,
 }
 

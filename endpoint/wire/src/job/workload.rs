@@ -163,7 +163,7 @@ pub struct Stream {
 pub struct Quality {
     /// Name of the quality, such as `hd`.
     pub name: String,
-    /// Size of each of its segments.
+    /// Size of each segment in this quality.
     pub segment_bytes: u64,
 }
 

@@ -21,11 +21,11 @@ pub struct ProgramRecord {
     pub exit_status: Option<u8>,
     /// The signal that ended it; null if it exited.
     pub signal: Option<u8>,
-    /// Number of bytes that it printed on standard output.
+    /// Number of bytes that the program printed on standard output.
     pub stdout_bytes: u64,
-    /// Number of bytes that it printed on standard error.
+    /// Number of bytes that the program printed on standard error.
     pub stderr_bytes: u64,
-    /// The first MiB of its standard output; bytes that are not UTF-8 are replaced.
+    /// The first MiB of the program's standard output; bytes that are not UTF-8 are replaced.
     pub stdout: String,
     /// The program's host in a network, after which the files of its output are named.
     #[serde(default, skip_serializing_if = "is_left_out")]

@@ -131,9 +131,9 @@ pub struct PathMeasurementRecord {
     pub unix_ns: u64,
     /// Datagrams that the client sent to be echoed.
     pub sent: u32,
-    /// How many of them reached the server.
+    /// Number of these datagrams that reached the server.
     pub arrived: u32,
-    /// How many of their echoes reached the client.
+    /// Number of echoes that reached the client.
     pub received: u32,
     /// Smallest round-trip time, without the server's processing; null if no echo came back.
     pub min_rtt_ns: Option<u64>,

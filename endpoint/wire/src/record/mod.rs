@@ -155,7 +155,7 @@ pub struct EventRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct UsageRecord {
-    /// The side whose process it is.
+    /// The side whose process used the CPU time.
     pub side: Side,
     /// CPU time in the process's own code.
     pub user_ns: u64,

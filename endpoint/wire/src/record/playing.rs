@@ -15,12 +15,12 @@ pub struct SegmentRecord {
     pub quality: u32,
     /// Index of the connection that carried its last byte.
     pub connection: u32,
-    /// Index of the stream on it.
+    /// Index of the stream on that connection.
     pub stream: u32,
     /// Size of the segment in bytes.
     pub bytes: u64,
-    /// When the player wanted it. The request may have waited for a connection, or for a stream that was busy with a
-    /// segment that a seek had made useless.
+    /// When the player wanted the segment. The request may have waited for a connection, or for a stream that was busy
+    /// with a segment that a seek had made useless.
     pub requested_ns: u64,
     /// When the first byte was received.
     pub first_byte_ns: u64,
@@ -43,7 +43,7 @@ pub struct CutSegmentRecord {
     pub segment: u32,
     /// Index of the quality; null if no request had been sent.
     pub quality: Option<u32>,
-    /// When the player wanted it.
+    /// When the player wanted the segment.
     pub requested_ns: u64,
     /// When the segment was cut off, because the viewer moved or left.
     pub cut_ns: u64,
@@ -78,7 +78,7 @@ pub struct PlayerRecord {
 pub enum Action {
     /// The player plays: at first, after a stall, after a seek.
     Play {
-        /// The segment from whose beginning it plays.
+        /// The segment from whose beginning the player plays.
         segment: u32,
     },
     /// The buffer has run out.

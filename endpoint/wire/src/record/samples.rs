@@ -23,7 +23,7 @@ pub struct QueueSamplesRecord {
     /// Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line; where a shaper or a
     /// discipline queues behind netem, it does not.
     pub backlog_bytes: Vec<u64>,
-    /// Backlog in packets, counted in the same way.
+    /// Backlog in packets, counted like `backlog_bytes`.
     pub backlog_packets: Vec<u64>,
     /// Packets dropped for any reason since the path was built.
     pub dropped_packets: Vec<u64>,
@@ -36,7 +36,7 @@ pub struct QueueSamplesRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionSamplesRecord {
-    /// The side of this end.
+    /// The side at whose end the connection was sampled.
     pub side: Side,
     /// The server's port. The client's port is random, and in no record.
     pub server_port: u32,

@@ -9,7 +9,7 @@ use crate::job::{Direction, Resume, TransportKind};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionRecord {
-    /// The side that recorded it: the client connects, the server listens.
+    /// The side that recorded the connection: the client connects, the server listens.
     pub side: Side,
     /// Number of the connection in the run, 0 for the first.
     pub connection: u32,
@@ -85,11 +85,11 @@ pub struct Stats {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TransferRecord {
-    /// The side that recorded it.
+    /// The side that recorded the transfer.
     pub side: Side,
     /// Index of the connection.
     pub connection: u32,
-    /// Index of the stream on it.
+    /// Index of the stream on that connection.
     pub stream: u32,
     /// Index of the run's transfer, from 0.
     pub transfer: u32,
@@ -143,7 +143,7 @@ pub struct HandoverRecord {
     /// over: a round trip after the client was notified, or after the path before was lost. Counted from when the
     /// client was notified, or had lost every other path.
     pub longest_gap_ns: Option<u64>,
-    /// When the gap began, but not before the handover did.
+    /// When the gap began; at the earliest, the time from which `longest_gap_ns` is counted.
     pub longest_gap_at_ns: Option<u64>,
 }
 

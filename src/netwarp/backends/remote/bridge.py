@@ -74,7 +74,7 @@ class Bridge(threading.Thread):
                     self._order(data)
 
     def _left_s(self) -> float | None:
-        """Return how many seconds the server's role may still take; None if it has ended.
+        """Return the time in s that the server's role may still take; None if it has ended.
 
         Raises:
             ChannelError: no time is left.

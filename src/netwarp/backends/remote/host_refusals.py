@@ -29,11 +29,11 @@ class Host:
     `TransportTraits.kernel_option`.
     """
     congestion: tuple[str, ...]
-    """TCP congestion controls that its sockets may have."""
+    """TCP congestion controls that the host's sockets may have."""
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
     tcp_congestion: str
-    """TCP congestion control that its programs have if they choose none."""
+    """TCP congestion control that programs on the host have if they choose none."""
 
 
 def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:

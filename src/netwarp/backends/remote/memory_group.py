@@ -82,7 +82,7 @@ def memory_group(name: str, most_bytes: int) -> MemoryGroup:
 
 
 def memory_text() -> str:
-    """Describe what limits the memory of commands on this host, in words."""
+    """Return as text what limits the memory of commands on this host."""
     try:
         memory_group(f"netwarp-try-{os.getpid()}", 1 << 30).remove()
     except NoGroupError as error:

@@ -32,7 +32,7 @@ class FinishedRun:
     """A run that ended, successfully or not."""
 
     files: Mapping[str, bytes]
-    """The contents of its files, by path relative to the run's directory."""
+    """The contents of the run's files, by path relative to the run's directory."""
     outcome: Outcome
 
     @property

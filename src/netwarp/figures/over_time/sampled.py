@@ -28,7 +28,7 @@ class SampledLine:
     """One sampled value of a run over time."""
 
     title: str
-    """Title of its panel, with the unit."""
+    """Title of the line's panel, with the unit."""
     readout: str
     """Name of the value at the pointer, with the unit."""
     line: Line

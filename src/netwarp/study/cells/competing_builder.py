@@ -47,7 +47,7 @@ class _Member:
     """
 
     table: int
-    """Index of its table in the study, from 0."""
+    """Index of the workload's table in the study, from 0."""
     name: str
     index: int
     ends: tuple[str, str] | None

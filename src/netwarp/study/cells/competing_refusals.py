@@ -137,8 +137,8 @@ def refuse_stop(table: Table, stop: Written) -> None:
 
 
 def _may_differ_in_ecn(one: NamedWorkload, other: NamedWorkload) -> bool:
-    """Return whether one of two workloads may offer ECN and the other not: they share no host, and
-    no queueing discipline that would have to mark for one of them.
+    """Return whether one of two workloads may offer ECN and the other not. If they share a host, or
+    a queueing discipline must mark for one of them, they may not.
     """
     if one.between is None or other.between is None:
         return False

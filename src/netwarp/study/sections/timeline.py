@@ -101,7 +101,7 @@ class HandoversSection(Section):
     """Number of handovers; with 0 the client never moves. Those after `limits.virtual_s` are left
     out."""
     first_ns: DurationNs | None = Field(default=None, alias="first")
-    """Time at which the first one begins. Default: after `every`."""
+    """Time at which the first handover begins. Default: after `every`."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
     """Time for which the old address still works beside the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
@@ -140,7 +140,7 @@ class OutagesSection(Section):
     count: Times
     """Number of outages; those after `limits.virtual_s` are left out."""
     first_ns: DurationNs | None = Field(default=None, alias="first")
-    """Time at which the first one begins. Default: after `every`."""
+    """Time at which the first outage begins. Default: after `every`."""
     path: PathNumber | None = None
     """Path that is affected: 1, or 2 for `[path.second]`. Default: all paths at once."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")

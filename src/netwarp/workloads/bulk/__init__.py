@@ -76,7 +76,9 @@ class BulkWorkload(Workload[wire.Bulk]):
         return bulk.content.size_bytes * bulk.transfers
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse files, and more connections than a server accepts for one run."""
+        """Return the reason why a server refuses the workload: it sends a file, or has too many
+        chunks or transfers. None if it accepts it.
+        """
         bulk = self.of(job)
         if isinstance(bulk.content, FileContent):
             return NO_FILES

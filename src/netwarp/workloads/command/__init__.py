@@ -38,7 +38,9 @@ class CommandWorkload(Workload[wire.Command]):
         return True
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Refuse clocks that real time does not have: a start date, or exact coarse clocks."""
+        """Return the reason why the workload cannot run in real time: the study sets a start date,
+        or exact coarse clocks. None if it can.
+        """
         command = self.of(job)
         if command.exact_coarse_clocks:
             return "its clocks are the machine's: drop coarse_clocks"
@@ -55,8 +57,8 @@ class CommandWorkload(Workload[wire.Command]):
         return Reads(words, command.working_directory)
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse files that the programs share. Whether a command may run at all is for the
-        server's owner to decide.
+        """Return the reason why a server refuses the workload: its programs share files. None if
+        they do not. Whether a command may run at all is for the server's owner to decide.
         """
         return "two hosts share no files: drop shared" if self.of(job).shared else None
 

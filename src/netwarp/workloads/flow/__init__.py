@@ -36,8 +36,8 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
         return True
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse a table of packets, which would be written on the server's host and never
-        transferred back.
+        """Return the reason why a server refuses the workload: a table of packets would be written
+        on the server's host, and never transferred back. None if it accepts it.
         """
         flow = self.of(job)
         if flow.packet_table and flow.direction == "up":

@@ -75,7 +75,9 @@ class PageWorkload(Workload[wire.Page]):
         return sum(each.body_bytes for each in self.of(job).resources)
 
     def server_refusal(self, job: Job) -> str | None:
-        """Refuse programs, files, and more resources than a server allows."""
+        """Return the reason why a server refuses the workload: it runs programs, reads files, or
+        has too many resources. None if it accepts it.
+        """
         resources = self.of(job).resources
         if self.runs_programs(job):
             return NO_PROGRAMS

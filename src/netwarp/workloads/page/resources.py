@@ -32,18 +32,18 @@ class SiteResource:
     """A resource of a page, without its dependencies and priority, which are derived later."""
 
     path: str
-    """Path and query of its URL."""
+    """Path and query of the resource's URL."""
     type: wire.ResourceType
     body_bytes: int
     initiator: str | None = None
-    """Path of the resource that refers to it; None for the page's document."""
+    """Path of the resource that refers to this one; None for the page's document."""
     in_head: bool = False
-    """Whether it is in the document's head, neither `async` nor `defer`."""
+    """Whether the resource is in the document's head, neither `async` nor `defer`."""
     status: int = 200
     location: str | None = None
-    """Path to which it redirects; None if it does not."""
+    """Path to which the resource redirects; None if it does not redirect."""
     file: str | None = None
-    """File with its content; None if the content is generated from the seed."""
+    """File with the resource's content; None if the content is generated from the seed."""
 
 
 def resources(page: Sequence[SiteResource]) -> tuple[wire.PageResource, ...]:

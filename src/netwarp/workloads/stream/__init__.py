@@ -44,7 +44,9 @@ class StreamWorkload(Workload[wire.Stream]):
         """Return None: all content is generated from seeds."""
 
     def real_path_refusal(self, job: Job) -> str | None:
-        """Refuse players that choose the quality by the link's delay."""
+        """Return the reason why the workload cannot run over a real path: the player needs to know
+        the link's delay. None if it can.
+        """
         if isinstance(self.of(job).rule, wire.LinkDelayRule):
             return (
                 "its player is told the link's delay, which nobody knows of a real path: choose"
