@@ -57,6 +57,27 @@ def test_verdicts_on_what_programs_print_are_headed_by_its_name() -> None:
     assert heads[1].endswith("against TCP")
 
 
+def test_what_a_workload_took_is_headed_by_its_name_once() -> None:
+    runs = [
+        replace(run, metrics={
+            "near.completion_time_s": run.value("completion_time_s"),
+            "near.goodput_bit_s": run.value("goodput_bit_s"),
+        })
+        for run in support.results(failed_run=None).runs
+    ]  # fmt: skip
+    lines = printed(Results(tuple(runs)), 80).splitlines()
+    assert lines[0] == "Completion time, near"
+    assert lines[1].split() == ["completion", "goodput", "completion"]
+    assert lines[2].endswith("against TCP")
+
+
+def test_where_nothing_is_compared_no_column_has_verdicts() -> None:
+    runs = support.results().runs
+    text = printed(Results(tuple(run for run in runs if run.factors == runs[0].factors)))
+    assert "completion" in text
+    assert "against" not in text
+
+
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_the_table_fits_and_says_everything(width: int) -> None:
     text = printed(support.results(), width)

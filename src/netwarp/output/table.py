@@ -66,8 +66,8 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
     laid_out: list[Table | Text | Padding] = [Text(f"{conditions}\n")] if conditions else []
     names = _names(data)
     for compared in data.answers:
-        if len(data.answers) > 1:
-            title = metric_named(compared.metric).title
+        title = metric_named(compared.metric).title
+        if len(data.answers) > 1 or ", " in title:
             laid_out.append(Text(title, style="bold underline"))
         laid_out += blocks(results, compared, clock, width, names)
         open_text = undecided_text(compared, results)
@@ -210,9 +210,15 @@ def grid(
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
     """Return the headings of the columns: metrics with their units, and the verdict."""
     titles = {m: metric_named(m).head or unit.title.lower() for m, unit in shown.items()}
+    workloads = {title.rpartition(", ")[2] for title in titles.values()}
+    if len(workloads) == 1 and all(", " in title for title in titles.values()):
+        # All are of one workload, which the line above the table names.
+        titles = {metric: title.rpartition(", ")[0] for metric, title in titles.items()}
     named = [
         Text(f"{titles[metric]}\n{unit.unit or _counted(metric)}") for metric, unit in shown.items()
     ]
+    if not compared.comparisons:
+        return [Text(""), *named, Text("")]
     first = level_text(compared.factor, compared.first)
     head = titles.get(compared.metric, "value")
     return [Text(""), *named, Text(f"{head}\nagainst {first}")]
