@@ -317,22 +317,19 @@ def _one_of(*names: str) -> str:
     return f"{', '.join(others)} or {last}"
 
 
-def parse_ip(value: object) -> Literal[4, 6]:
-    """Parse the version of IP, a number.
+def parse_ip(value: object) -> Literal[4, 6, "dual"]:
+    """Parse the version of IP, a number, or `dual` for both.
 
     Raises:
-        UnitError: it is neither 4 nor 6.
+        UnitError: it is none of these.
     """
     if value == 4 and type(value) is int:
         return 4
     if value == 6 and type(value) is int:
         return 6
     if value == "dual":
-        raise UnitError(
-            "a connection takes one of both, and a run has addresses of one version alone",
-            "choose 4 or 6, or have both as levels: ip = [4, 6] among the factors",
-        )
-    raise UnitError("IP has the versions 4 and 6", "write 4 or 6")
+        return "dual"
+    raise UnitError("IP has the versions 4 and 6", 'write 4, 6 or "dual"')
 
 
 def parse_discipline(value: object) -> wire.DisciplineKind | None:
@@ -367,6 +364,6 @@ DisciplineName = Annotated[
     BeforeValidator(parse_discipline),
     Kind(_one_of("fifo", *DISCIPLINES)),
 ]
-IpVersion = Annotated[Literal[4, 6], BeforeValidator(parse_ip), Kind("4 or 6")]
+IpVersion = Annotated[Literal[4, 6, "dual"], BeforeValidator(parse_ip), Kind('4, 6 or `"dual"`')]
 # 576 is the size that every IPv4 host must accept (RFC 791); 65535 is the largest IP packet.
 Mtu = Annotated[int, Field(ge=576, le=65535, strict=True), Kind("a whole number from 576 to 65535")]

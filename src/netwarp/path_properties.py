@@ -300,10 +300,11 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="IpVersion",
         help="The version of IP of all addresses. A packet's header has 20 bytes with 4 and 40 with"
         " 6 (RFC 8200), which its payload loses: a queue in packets and `mtu` are the same. Names"
-        " (`client`, `server`) resolve to addresses of this version. Neighbours are known from the"
-        " start, and nothing but the traffic is sent: no neighbour discovery, no router"
-        " advertisements, no multicast listener reports.",
-        option_help="Version of IP: 4 or 6.",
+        " (`client`, `server`) resolve to addresses of this version, and with `dual` to both:"
+        " programs choose, and netwarp's own ends take IPv6, as RFC 6724 has it. Neighbours are"
+        " known from the start, and nothing but the traffic is sent: no neighbour discovery, no"
+        " router advertisements, no multicast listener reports.",
+        option_help="Version of IP: 4, 6, or dual for both.",
         default=4,
     ),
     PathProperty(

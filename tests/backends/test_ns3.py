@@ -312,7 +312,7 @@ def test_the_extra_is_the_version_that_is_installed() -> None:
     assert extras["optional-dependencies"]["ns3"] == [PACKAGE]
 
 
-DUMBBELL = {
+DUMBBELL: dict[str, Any] = {
     "topology": {"shape": "dumbbell", "rtts": ["20ms", "80ms"]},
     "path": {"rate": "20mbit", "queue": "50p"},
 }

@@ -129,6 +129,13 @@ class Clicker:
         self.page.goto(f"{self.address}studies")
         self.page.click("[data-runs=l4s][data-quick]")
         self.page.wait_for_selector("#progress[data-state=done]")
+        self.page.click("[data-inside^=l4s]")
+        self.page.wait_for_selector("#time-chart svg")
+        self.page.click("#why summary")
+        self.page.click("[data-does=explain]")
+        self.page.wait_for_selector(
+            "#why:is([data-state=done], [data-state=refused])", state="attached"
+        )
 
     def settle(self) -> None:
         """Ask a small question, and wait for its last answer."""

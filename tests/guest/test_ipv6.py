@@ -171,3 +171,70 @@ def test_a_seed_gives_the_same_bytes_twice(tmp_path: Path) -> None:
         for place in ("a", "b")
     )
     assert first == second
+
+
+def test_with_both_versions_programs_choose_and_own_ends_take_ipv6(tmp_path: Path) -> None:
+    python = Path(sys.executable).resolve()
+    serve = f"exec {python} -m http.server --bind :: 80"
+    client = (
+        "import socket, time\n"
+        "for family in (socket.AF_INET, socket.AF_INET6):\n"
+        "    (address, *_), *_ = [each[4] for each in socket.getaddrinfo('server', 80, family)]\n"
+        "    begun_s = time.monotonic()\n"
+        "    socket.create_connection((address, 80)).close()\n"
+        "    print(address, round(time.monotonic() - begun_s, 2))\n"
+        "print(len({each[4][0] for each in socket.getaddrinfo('router', 80)}))\n"
+        "try: socket.create_connection(('10.0.1.254', 80))\n"
+        "except ConnectionRefusedError: print('refused')\n"
+    )
+    over = ("--ip", "dual", "--rtt", "100ms")
+    done = subprocess.run(
+        [NETWARP, "exec", *over, "--server", serve, "--json", "--", python, "-c", client],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)["client"]["stdout"]
+    assert printed == "10.0.2.1 0.1\n2001:db8:0:2::1 0.1\n2\nrefused\n"
+    (own,) = run_study_cells(
+        tmp_path / "own", {"ip": "dual", "rtt": "20ms"}, transports=["tcp"], capture=True
+    )
+    found = fields(own.path, "ipv6.nxt", "ip.proto")
+    assert set(found) == {("6", "")}, "TCP over IPv6, and nothing else"
+
+
+def test_hosts_of_a_network_have_both_versions(tmp_path: Path) -> None:
+    """Over both, a datagram passes routers of a chain, and comes back."""
+    reply = (
+        "import socket; s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)\n"
+        "s.bind(('::', 9))\n"
+        "while True: s.sendto(*s.recvfrom(99))\n"
+    )
+    ask = (
+        "import socket\n"
+        "for family, *_, address in socket.getaddrinfo('server', 9, 0, socket.SOCK_DGRAM):\n"
+        "    s = socket.socket(family, socket.SOCK_DGRAM); s.sendto(b'?', address)\n"
+        "    print(s.recvfrom(9)[1][0])\n"
+    )
+    python = str(Path(sys.executable).resolve())
+    study = study_from_mapping(
+        {
+            "title": "guest test",
+            "replicates": 1,
+            "path": {"ip": "dual", "rate": "20mbit"},
+            "topology": {"shape": "chain", "hops": 3},
+            "workload": [
+                {
+                    "name": "asks", "kind": "command", "from": "client", "to": "server",
+                    "server": [python, "-c", reply], "ready": "port:9",
+                    "client": [python, "-c", ask],
+                }
+            ],
+        },
+        folder=tmp_path,
+    )  # fmt: skip
+    (run,) = run_study(plan_study(study), tmp_path, jobs=1)
+    assert run.status.outcome == "ok", run.status.reason
+    assert (run.path / "client.stdout").read_text().count("\n") == 2

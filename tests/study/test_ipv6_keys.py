@@ -31,6 +31,16 @@ def test_a_job_says_that_it_is_of_ipv6_and_nothing_of_ipv4() -> None:
     assert job_from_json(job_to_json(six), "job").paths[0].ipv6
 
 
+def test_both_versions_are_ipv6_with_ipv4_beside_it() -> None:
+    (path,) = job_of("tcp", path={"ip": "dual", "rtt": "20ms"}).paths
+    assert (path.ipv6, path.dual) == (True, True)
+    for ip in (4, 6):
+        assert "dual" not in job_to_json(job_of("tcp", path={"ip": ip, "rtt": "20ms"}))
+    compared = study_from_compare(transport="tcp", rtt="10ms", size="1kB", ip=["4", "dual"])
+    planned = [run for run in plan_study(compared) if run.replicate == 0]
+    assert [run.cell.levels["path.ip"] for run in planned] == ["4", "dual"]
+
+
 def test_the_version_is_a_factor_and_an_option() -> None:
     compared = study_from_compare(transport="tcp", rtt="10ms", size="1kB", ip=["4", "6"])
     planned = [run for run in plan_study(compared) if run.replicate == 0]
@@ -89,21 +99,23 @@ def test_links_that_a_study_writes_are_all_of_one_version() -> None:
     (run, *_) = plan_study(study_from_mapping(written | tables))
     assert {each.ipv6 for each in run.job.paths} == {True}, "that of the first link that says it"
     tables["link"][1]["ip"] = 4
-    with pytest.raises(StudyError, match="the other version of IP"):
+    with pytest.raises(StudyError, match="another version of IP"):
         study_from_mapping(written | tables)
 
 
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ({"ip": "dual"}, "a connection takes one of both"),
         ({"ip": 5}, "versions 4 and 6"),
         ({"ip": True}, "versions 4 and 6"),
-        ({"ip": "6"}, "write 4 or 6"),
+        ({"ip": "6"}, "write 4, 6 or"),
         ({"ip": 6, "mtu": 1279}, "packets of 1280 bytes"),
         ({"ip": 6, "neighbours": "cold"}, "it is said of ARP"),
         ({"ip": 6, "handovers": {"every": "1s", "count": 1}}, "CONFIG_IPV6_MULTIPLE_TABLES"),
-        ({"ip": 6, "second": {"ip": 4}}, "one version of IP, on both paths"),
+        ({"ip": "dual", "handovers": {"every": "1s", "count": 1}}, "CONFIG_IPV6_MULTIPLE_TABLES"),
+        ({"ip": "dual", "second": {"ip": 6}}, "the same versions of IP on both paths"),
+        ({"ip": "dual", "mtu": 1279}, "packets of 1280 bytes"),
+        ({"ip": 6, "second": {"ip": 4}}, "the same versions of IP on both paths"),
     ],
 )
 def test_what_cannot_be_is_refused(path: dict[str, Any], said: str) -> None:

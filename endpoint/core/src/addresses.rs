@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netwarp_wire::job::{Job, Path};
 
-/// The version of IP that a run uses.
+/// The version of IP that a run uses; in a run with both, the one that the endpoint's own connections use: IPv6, which
+/// RFC 6724 prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// IPv4: networks are /24s of 10.0.0.0/8.
@@ -22,6 +23,15 @@ impl Family {
     /// Returns the family of a path's addresses.
     pub fn of_path(path: &Path) -> Self {
         if path.ipv6 { Self::Ipv6 } else { Self::Ipv4 }
+    }
+
+    /// Returns the families of a path's addresses, that of the endpoint's own connections first.
+    pub fn all_of(path: &Path) -> &'static [Self] {
+        match (path.ipv6, path.dual) {
+            (false, _) => &[Self::Ipv4],
+            (true, false) => &[Self::Ipv6],
+            (true, true) => &[Self::Ipv6, Self::Ipv4],
+        }
     }
 
     /// Returns the address of a host, given the two numbers of its network and its own number there; with host number 0
@@ -57,6 +67,19 @@ pub fn prefix_bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 24 } else { 64 }
 }
 
+/// Returns the IPv4 address that a host, a router or a network of a run with both has beside an IPv6 one: that of the
+/// same numbers.
+pub fn ipv4_beside(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) if address.is_unspecified() => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(address) => {
+            let [_, _, first, second, _, _, _, host] = address.segments().map(|word| word.to_be_bytes()[1]);
+            Family::Ipv4.address([first, second], host)
+        }
+    }
+}
+
 /// Returns the unspecified address (0.0.0.0 or ::) of the same family as another address.
 pub fn unspecified(like: IpAddr) -> IpAddr {
     match like {
@@ -75,5 +98,10 @@ mod tests {
             |family: Family| [family.client(1), family.server(0), family.router(0)].map(|each| each.to_string());
         assert_eq!(written(Family::Ipv4), ["10.1.1.1", "10.0.2.1", "10.0.1.254"]);
         assert_eq!(written(Family::Ipv6), ["2001:db8:1:1::1", "2001:db8:0:2::1", "2001:db8:0:1::fe"]);
+        for (first, second, host) in [(0, 2, 1), (1, 255, ROUTER), (127, 9, 0)] {
+            let [four, six] = [Family::Ipv4, Family::Ipv6].map(|family| family.address([first, second], host));
+            assert_eq!(ipv4_beside(six), four);
+        }
+        assert_eq!(ipv4_beside(Ipv6Addr::UNSPECIFIED.into()), unspecified(Family::Ipv4.client(0)));
     }
 }

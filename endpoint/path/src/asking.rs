@@ -2,7 +2,6 @@
 //! begin or end at the router, and packets that wait there for an ARP reply may never leave.
 
 use anyhow::{Result, ensure};
-use netwarp_core::addresses::Family;
 use netwarp_wire::job::{Direction, Impairments, Path};
 use netwarp_wire::record::CalibrationRecord;
 
@@ -43,7 +42,7 @@ impl Asking {
             read_until(|| Self::read(network, topology, path, direction), |count| count.has_sent_all(impairments))?;
         let mut own_packets = 0;
         if let Some(router) = topology.crossing(path, direction).bottleneck {
-            own_packets = network.own_packets(router.node, Family::of_path(path_job))?.sent;
+            own_packets = network.own_packets(router.node, path_job)?.sent;
         }
         ensure!(
             count.has_sent_all(impairments) && count.surplus() <= own_packets,

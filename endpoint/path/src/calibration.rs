@@ -2,7 +2,6 @@
 //! counters.
 
 use anyhow::{Context, Result, bail};
-use netwarp_core::addresses::Family;
 use netwarp_core::clock::Moment;
 use netwarp_wire::job::{Direction, Job, Neighbours, Path};
 use netwarp_wire::record::{CalibrationRecord, DisciplineRecord};
@@ -79,7 +78,7 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     let Crossing { sender, bottleneck: Some(bottleneck), receiver } = topology.crossing(path, Direction::Up) else {
         return Ok(false);
     };
-    let own = network.own_packets(bottleneck.node, Family::of_path(path_job))?;
+    let own = network.own_packets(bottleneck.node, path_job)?;
     let mut resolves = false;
     for device in [sender, receiver, bottleneck] {
         resolves |= network.resolves_addresses(device.node)?;
@@ -105,7 +104,7 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
             let is_balanced = |surplus: &i128| *surplus == 0 || (corrupts && *surplus < 0);
             let surplus = read_until(|| router_surplus(network, topology, job, Node(number)), is_balanced)?;
             if !is_balanced(&surplus) {
-                let own = network.own_packets(Node(number), Family::of(job))?;
+                let own = network.own_packets(Node(number), &job.paths[0])?;
                 bail!("the packets of the router {name} do not add up: {surplus} more went than came ({own:?})");
             }
         }
@@ -115,7 +114,7 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
 
 /// Returns how many more packets a router sent, dropped or holds than came to it or were its own.
 fn router_surplus(network: &mut Network, topology: &Topology<'_>, job: &Job, router: Node) -> Result<i128> {
-    let own = network.own_packets(router, Family::of(job))?;
+    let own = network.own_packets(router, &job.paths[0])?;
     // All packets of a router's own are ICMP, and one that it is told to drop counts as sent all the same
     // (`ip_output.c`, `__ip_local_out`).
     let is_silent = topology.is_silent(job, router);

@@ -1,6 +1,8 @@
 //! A router's counters of the IP packets that it did not forward, decoded from the texts of `/proc/net/snmp` and
 //! `snmp6`. Pure.
 
+use std::iter::Sum;
+
 use anyhow::{Context as _, Result};
 
 /// IP packets that a router did not forward.
@@ -14,6 +16,17 @@ pub(crate) struct OwnPackets {
     pub too_large: u64,
     /// How many packets fragmentation added: the fragments made, minus the packets that were fragmented.
     pub fragments: u64,
+}
+
+impl Sum for OwnPackets {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self { sent: 0, kept: 0, too_large: 0, fragments: 0 }, |one, other| Self {
+            sent: one.sent + other.sent,
+            kept: one.kept + other.kept,
+            too_large: one.too_large + other.too_large,
+            fragments: one.fragments + other.fragments,
+        })
+    }
 }
 
 impl OwnPackets {

@@ -90,6 +90,12 @@ pub(crate) fn problems(job: &Job) -> Vec<String> {
         problems.require(path.ipv6 == job.paths[0].ipv6, &format!("{at}.ipv6"), || {
             "differs from the first path's: a run's addresses are of one version of IP".to_owned()
         });
+        problems.require(path.dual == job.paths[0].dual, &format!("{at}.dual"), || {
+            "differs from the first path's: all links of a run have the same versions of IP".to_owned()
+        });
+        problems.require(path.ipv6 || !path.dual, &format!("{at}.dual"), || {
+            "is true, and ipv6 is not: IPv4 is beside IPv6".to_owned()
+        });
         problems.require(!path.ipv6 || !job.timeline.has_handovers(), &format!("{at}.ipv6"), || {
             "is true, and a client that moves needs the routing rules of IPv4".to_owned()
         });
@@ -235,7 +241,15 @@ mod tests {
     #[test]
     fn paths_of_ipv6_are_wide_enough_warm_and_all_alike() {
         type Spoil = fn(&mut Job);
-        let cases: [(&str, Spoil); 4] = [
+        let cases: [(&str, Spoil); 6] = [
+            ("paths[0].dual: is true, and ipv6 is not", |job| {
+                job.paths[0].ipv6 = false;
+                job.paths[0].dual = true;
+            }),
+            ("paths[1].dual: differs", |job| {
+                job.paths.push(job.paths[0].clone());
+                job.paths[1].dual = true;
+            }),
             ("paths[0].mtu_bytes: is 1279, IPv6 allows 1280", |job| job.paths[0].mtu_bytes = 1279),
             ("paths[0].ipv6: is true, and a client that moves", |job| {
                 job.timeline.events = golden::job("stream-handovers").timeline.events;

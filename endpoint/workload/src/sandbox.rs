@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use anyhow::Result;
-use netwarp_core::addresses::Family;
+use netwarp_core::addresses::{Family, ipv4_beside};
 use netwarp_path::topology::{Topology, host_of};
 use netwarp_programs::files_of::FilesOf;
 use netwarp_programs::root;
@@ -39,9 +39,13 @@ impl Sandbox<'_> {
     /// Returns the host names that resolve in the run, with their addresses. In a network these are the names of all
     /// hosts, and `server` and `client` for those of the workload.
     pub fn names<'a>(&'a self, job: &'a Job) -> Vec<(&'a str, IpAddr)> {
-        if job.network.is_some() {
-            return names_in_network(job);
-        }
+        let named = if job.network.is_some() { names_in_network(job) } else { self.names_on_path(job) };
+        let is_dual = job.paths.iter().all(|path| path.dual);
+        let beside = named.iter().filter(|_| is_dual).map(|(name, address)| (*name, ipv4_beside(*address)));
+        named.iter().copied().chain(beside).collect()
+    }
+
+    fn names_on_path<'a>(&'a self, job: &'a Job) -> Vec<(&'a str, IpAddr)> {
         let family = Family::of(job);
         let usual = [("client", family.client(0)), ("server", family.server(0)), ("router", family.router(0))];
         let further = self.server_names.iter().map(|name| (*name, family.server(0)));

@@ -27,7 +27,15 @@ AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", SEVERAL_WO
 BUILT = (
     IMPOSED
     | AT_THE_ENDS
-    | {"corrupt_ratio", "aggregate_ns", "link_loss_ratio", "policer_bytes", "network", "ipv6"}
+    | {
+        "corrupt_ratio",
+        "aggregate_ns",
+        "link_loss_ratio",
+        "policer_bytes",
+        "network",
+        "ipv6",
+        "dual",
+    }
     | {f"discipline.{kind}" for kind in DISCIPLINES}
     | {f"timeline.events.change.{kind}" for kind in ("outage", "restore", "delay", "rate")}
     | {"timeline.events.change.attach", "timeline.events.change.detach"}

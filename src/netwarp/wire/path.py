@@ -77,6 +77,9 @@ class Path(Wire):
     ipv6: Annotated[bool, Asks("IPv6")] = False
     """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job
     have the same version."""
+    dual: Annotated[bool, Asks("both versions of IP")] = False
+    """Whether each of its links has addresses of IPv4 beside those of IPv6. All paths of a job have
+    the same versions."""
 
     @property
     def idle_rtt_ns(self) -> int:

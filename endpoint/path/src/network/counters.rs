@@ -5,7 +5,7 @@ use std::fs;
 use anyhow::{Context, Result};
 use netlink_sys::protocols::{NETLINK_NETFILTER, NETLINK_SOCK_DIAG};
 use netwarp_core::addresses::Family;
-use netwarp_wire::job::DisciplineKind;
+use netwarp_wire::job::{DisciplineKind, Path};
 
 use super::Network;
 use crate::netlink::arp::{self, Counted};
@@ -113,12 +113,13 @@ impl Network {
         Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
     }
 
-    /// Reads how many packets of this version of IP a router did not forward, but sent itself or kept.
-    pub(crate) fn own_packets(&self, router: Node, family: Family) -> Result<OwnPackets> {
-        self.within(router, || match family {
+    /// Reads how many packets of a path's versions of IP a router did not forward, but sent itself or kept.
+    pub(crate) fn own_packets(&self, router: Node, path: &Path) -> Result<OwnPackets> {
+        let of_family = |family: &Family| match family {
             Family::Ipv4 => OwnPackets::from_table(&read_net("snmp")?),
             Family::Ipv6 => OwnPackets::from_list(&read_net("snmp6")?),
-        })
+        };
+        self.within(router, || Family::all_of(path).iter().map(of_family).sum())
     }
 
     /// Returns whether a node has used ARP: it has an entry that was not configured (`ATF_PERM` is not set), or waits

@@ -82,7 +82,8 @@ impl Topology<'_> {
 
 fn attach(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     let client = &link.ends[0];
-    let mut steps = vec![BuildStep::Address(client.device, client.address), link.neighbour_of(0)];
+    let mut steps = vec![BuildStep::Address(client.device, client.address)];
+    steps.extend(link.neighbours_of(0));
     steps.extend(client.routes.iter().copied().map(BuildStep::Route));
     if stack_of(job.only().transport.kind).has_subflows() {
         steps.push(BuildStep::AddEndpoint(client.device.node, endpoint(link)));

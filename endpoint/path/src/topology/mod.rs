@@ -12,7 +12,7 @@ mod sysctls;
 
 use std::net::IpAddr;
 
-use netwarp_core::addresses::Family;
+use netwarp_core::addresses::{Family, ipv4_beside};
 use netwarp_transport::stack_of;
 use netwarp_wire::job::{Exchange, Impairments, Job, Loss, Neighbours};
 use netwarp_wire::record::Side;
@@ -51,20 +51,20 @@ impl Topology<'_> {
     pub fn steps(&self, job: &Job) -> Vec<BuildStep> {
         let mut steps = Vec::new();
         let workloads = job.each_alone();
-        let family = Family::of(job);
+        let families = job.paths.first().map_or(&[][..], Family::all_of);
         let buffer_bytes = job.workloads.iter().map(|each| each.transport.buffer_bytes).max().unwrap_or(0);
         for (number, (kind, name)) in (0..).zip(&self.nodes) {
             let node = Node(number);
             steps.push(BuildStep::Create(node, name.clone()));
-            steps.extend(shared_sysctls(family));
+            steps.extend(shared_sysctls(Family::of(job)));
             match kind {
                 NodeKind::Host => {
                     steps.extend(host_sysctls(buffer_bytes));
-                    steps.extend(hop_limit(job, family));
+                    steps.extend(families.iter().filter_map(|family| hop_limit(job, *family)));
                     let own = workloads.iter().filter(|each| each.only().is_of(name));
                     steps.extend(transports_of_host(node, own));
                 }
-                NodeKind::Router if family == Family::Ipv4 => steps.push(sysctl("net/ipv4/ip_forward", "1")),
+                NodeKind::Router if families.contains(&Family::Ipv4) => steps.push(sysctl("net/ipv4/ip_forward", "1")),
                 NodeKind::Router => {}
             }
             for nat in job.network.iter().flat_map(|network| &network.nats).filter(|nat| nat.router == *name) {
@@ -77,7 +77,7 @@ impl Topology<'_> {
                 steps.extend(part.iter().flat_map(|link| link.configure(place, job)));
             }
         }
-        if family == Family::Ipv6 {
+        if families.contains(&Family::Ipv6) {
             let routers = (0..).zip(&self.nodes).filter(|(_, (kind, _))| *kind == NodeKind::Router);
             steps.extend(routers.map(|(number, _)| BuildStep::Forward(Node(number))));
         }
@@ -122,6 +122,9 @@ impl Link<'_> {
         }
         if *presence == Presence::Always {
             steps.push(BuildStep::Address(device, *address));
+            if self.path.dual {
+                steps.push(BuildStep::Address(device, ipv4_beside(*address)));
+            }
         }
         steps.push(match address {
             IpAddr::V4(_) => BuildStep::Up(device),
@@ -131,22 +134,25 @@ impl Link<'_> {
             steps.extend(handover::prepare(self, job));
             return steps;
         }
-        steps.push(self.neighbour_of(place));
+        steps.extend(self.neighbours_of(place));
         steps.extend(egress.iter().flat_map(|impairments| impair(device, impairments, self.path.mtu_bytes)));
         if egress.is_some() && self.path.neighbours == Neighbours::Cold {
             steps.push(BuildStep::CountArp(device));
         }
-        steps.extend(routes.iter().copied().map(BuildStep::Route));
+        let beside = routes.iter().filter(|_| self.path.dual).map(|route| route.ipv4_beside());
+        steps.extend(routes.iter().copied().chain(beside).map(BuildStep::Route));
         steps
     }
 
-    /// Returns the step by which the device at index `place` of a link gets the other end as a permanent neighbour or,
+    /// Returns the steps by which the device at index `place` of a link gets the other end as a permanent neighbour or,
     /// with cold neighbours, is left to find it by ARP.
-    fn neighbour_of(&self, place: usize) -> BuildStep {
+    fn neighbours_of(&self, place: usize) -> Vec<BuildStep> {
         let (device, other) = (self.ends[place].device, &self.ends[1 - place]);
+        let known = |address| BuildStep::Neighbour { device, address, neighbour: other.device };
         match self.path.neighbours {
-            Neighbours::Warm => BuildStep::Neighbour { device, address: other.address, neighbour: other.device },
-            Neighbours::Cold => BuildStep::NeighbourQueue { device, packets: COLD_QUEUE_PACKETS },
+            Neighbours::Warm if self.path.dual => vec![known(other.address), known(ipv4_beside(other.address))],
+            Neighbours::Warm => vec![known(other.address)],
+            Neighbours::Cold => vec![BuildStep::NeighbourQueue { device, packets: COLD_QUEUE_PACKETS }],
         }
     }
 }

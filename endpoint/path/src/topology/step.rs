@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use netwarp_core::addresses::{prefix_bits, unspecified};
+use netwarp_core::addresses::{ipv4_beside, prefix_bits, unspecified};
 use netwarp_wire::job::Impairments;
 
 use super::{Device, Node, UNLIMITED_BIT_S};
@@ -178,6 +178,13 @@ impl Route {
     /// Creates a default route in the main table, by such a device.
     pub fn everywhere(device: Device, gateway: IpAddr) -> Self {
         Self { prefix_bits: 0, ..Self::new(device, unspecified(gateway), gateway) }
+    }
+
+    /// Returns the route of IPv4 beside one of IPv6.
+    pub(crate) fn ipv4_beside(self) -> Self {
+        let network = ipv4_beside(self.network);
+        let prefix_bits = if self.prefix_bits == 0 { 0 } else { prefix_bits(network) };
+        Self { network, prefix_bits, gateway: ipv4_beside(self.gateway), ..self }
     }
 
     /// Returns the route with an initial window for its connections, in packets.

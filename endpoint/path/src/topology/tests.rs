@@ -48,6 +48,31 @@ fn ipv6_has_the_same_network_and_sends_nothing_of_its_own() {
 }
 
 #[test]
+fn with_both_versions_each_link_has_addresses_neighbours_and_routes_of_both() {
+    let six = golden::job("bulk-tls-ipv6");
+    let mut both = six.clone();
+    both.paths.iter_mut().for_each(|path| path.dual = true);
+    let (six, both) = (steps(&six), steps(&both));
+    let added: Vec<_> = both.iter().filter(|step| !six.contains(step)).collect();
+    let addresses: Vec<_> = added
+        .iter()
+        .filter_map(|step| if let BuildStep::Address(_, address) = step { Some(address.to_string()) } else { None })
+        .collect();
+    assert_eq!(addresses, ["10.0.1.1", "10.0.2.1", "10.0.1.254", "10.0.2.254"]);
+    let routes: Vec<_> = added
+        .iter()
+        .filter_map(|step| if let BuildStep::Route(route) = step { Some(*route) } else { None })
+        .map(|route| (route.network.to_string(), route.prefix_bits, route.gateway.to_string()))
+        .collect();
+    let expected = [("10.0.2.0", 24, "10.0.1.254"), ("10.0.1.0", 24, "10.0.2.254")];
+    assert_eq!(routes, expected.map(|(network, bits, gateway)| (network.to_owned(), bits, gateway.to_owned())));
+    let neighbours = added.iter().filter(|step| matches!(step, BuildStep::Neighbour { .. })).count();
+    let forwards = added.iter().filter(|step| **step == &sysctl("net/ipv4/ip_forward", "1")).count();
+    assert_eq!((neighbours, forwards, added.len()), (4, 1, 4 + 2 + 4 + 1));
+    assert!(six.iter().all(|step| both.contains(step)));
+}
+
+#[test]
 fn impairment_is_on_the_router_and_each_direction_where_it_leaves() {
     let job = golden::job("bulk-quic");
     let netems: Vec<(Device, Impairments)> = steps(&job)

@@ -22,6 +22,9 @@ pub struct Path {
     /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job have the same version.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ipv6: bool,
+    /// Whether each of its links has addresses of IPv4 beside those of IPv6. All paths of a job have the same versions.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub dual: bool,
 }
 
 /// Whether hosts and router know each other's MAC addresses at the start.

@@ -7,7 +7,6 @@ own, between the host and the link.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from netwarp import wire
 from netwarp.study.cells.layout import Layout, Way
@@ -56,7 +55,7 @@ def network_of(
         silent=layout.silent,
     )
     paths = [path for path, _ in built]
-    return network, (*paths, *(_nothing(path.mtu_bytes, ipv6=path.ipv6) for _, path in further))
+    return network, (*paths, *(_nothing(path) for _, path in further))
 
 
 def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
@@ -72,35 +71,32 @@ def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
 
 def _impairs(sent: wire.Impairments) -> bool:
     """Return whether one direction of a link does anything to packets."""
-    return sent.model_copy(update={"seed": 0}) != _nothing(0, ipv6=False).down
+    return sent.model_copy(update={"seed": 0}) != _NOTHING
 
 
-@cache
-def _nothing(mtu_bytes: int, *, ipv6: bool) -> wire.Path:
-    """Return a link that does nothing to packets."""
-    nothing = wire.Impairments(
-        delay_ns=0,
-        jitter_ns=0,
-        jitter_correlation=0.0,
-        distribution="uniform",
-        loss=wire.NoLoss(kind="none"),
-        rate_bit_s=None,
-        limit_packets=UNLIMITED_LIMIT_PACKETS,
-        shaper_queue_bytes=None,
-        discipline=None,
-        reorder=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
-        duplicate_ratio=0.0,
-        corrupt_ratio=0.0,
-        seed=0,
+def _nothing(like: wire.Path) -> wire.Path:
+    """Return a link that does nothing to packets, of the MTU and version of IP of another."""
+    return like.model_copy(
+        update={"attached": True, "neighbours": "warm", "down": _NOTHING, "up": _NOTHING}
     )
-    return wire.Path(
-        mtu_bytes=mtu_bytes,
-        attached=True,
-        neighbours="warm",
-        down=nothing,
-        up=nothing,
-        ipv6=ipv6,
-    )
+
+
+_NOTHING = wire.Impairments(
+    delay_ns=0,
+    jitter_ns=0,
+    jitter_correlation=0.0,
+    distribution="uniform",
+    loss=wire.NoLoss(kind="none"),
+    rate_bit_s=None,
+    limit_packets=UNLIMITED_LIMIT_PACKETS,
+    shaper_queue_bytes=None,
+    discipline=None,
+    reorder=wire.Reorder(ratio=0.0, correlation=0.0, gap=0),
+    duplicate_ratio=0.0,
+    corrupt_ratio=0.0,
+    seed=0,
+)
+"""What a direction has that does nothing to packets."""
 
 
 def ends_of(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:

@@ -74,8 +74,8 @@ class Links:
             if text not in self._sections:
                 self._sections[text] = validated(PathSection, completed(link.table))
                 _refuse_what_links_lack(link.table, self._sections[text])
-            if self._sections[text].ip_version != self._sections[self.texts[0]].ip_version:
-                reason = "another link has the other version of IP, and a run has one"
+            if self._sections[text].ip != self._sections[self.texts[0]].ip:
+                reason = "another link has another version of IP, and all links have the same"
                 raise link.table.located(
                     KeyValueError("ip", None, reason, "give it to one link: the others have it too")
                 )

@@ -113,6 +113,7 @@ def built_paths(cell: CellSections) -> tuple[wire.Path, ...]:
                 "attached": index == 0 or not cell.has_handovers,
                 "neighbours": path.known_neighbours,
                 "ipv6": path.ip_version == 6,
+                "dual": path.ip == "dual",
                 "down": _impairments(cell, "down", index),
                 "up": _impairments(cell, "up", index),
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from pydantic import create_model, model_validator
 
@@ -92,9 +92,9 @@ class SinglePath(_Keys):
         return self.mtu
 
     @property
-    def ip_version(self) -> IpVersion:
-        """The version of IP of the path's addresses."""
-        return self.ip
+    def ip_version(self) -> Literal[4, 6]:
+        """The version of IP of the path's addresses; of both the one that netwarp's own ends take."""
+        return 4 if self.ip == 4 else 6
 
     @property
     def known_neighbours(self) -> wire.Neighbours:

@@ -80,10 +80,10 @@ class PathSection(SinglePath):
                 "a client that moves has a routing table for each of its addresses, and the"
                 " guest's kernel has such tables for IPv4 alone (CONFIG_IPV6_MULTIPLE_TABLES)"
             )
-            raise KeyValueError("ip", 6, reason, "choose 4, or drop the handovers")
-        if self.second is not None and self.second.ip_version != self.ip_version:
-            reason = "hosts have addresses of one version of IP, on both paths"
-            raise KeyValueError("second.ip", self.second.ip_version, reason, "drop it")
+            raise KeyValueError("ip", self.ip, reason, "choose 4, or drop the handovers")
+        if self.second is not None and self.second.ip != self.ip:
+            reason = "hosts have addresses of the same versions of IP on both paths"
+            raise KeyValueError("second.ip", self.second.ip, reason, "drop it")
         return self
 
     @model_validator(mode="after")
