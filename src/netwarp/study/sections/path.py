@@ -93,7 +93,7 @@ class SinglePath(_Keys):
 
     @property
     def ip_version(self) -> Literal[4, 6]:
-        """The version of IP of the path's addresses; of both the one that netwarp's own ends take."""
+        """The version of IP of the path's addresses; of both, that of netwarp's own ends."""
         return 4 if self.ip == 4 else 6
 
     @property
