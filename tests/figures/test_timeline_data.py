@@ -14,7 +14,7 @@ from netwarp.figures.over_time.run_timeline import RunTimeline, run_timeline
 from netwarp.figures.over_time.sampled import (
     acknowledged_mbit_s,
     sampled_lines,
-    sampling_interval_s,
+    sampling_intervals_s,
     workload_goodputs,
 )
 from netwarp.figures.over_time.sent import sent_over_time
@@ -349,7 +349,9 @@ def test_the_queue_of_each_path_that_a_client_moves_over_is_shown() -> None:
     found = sampled_lines(job, [samples_of_path(0, 0), samples_of_path(1, 10**6)], (0, 1))
     assert [each.title for each in found] == ["Queueing delay at the bottleneck of path 2 (ms)"]
     assert [delay_ms for _, delay_ms in found[0].line.points] == [160, 160]
-    assert sampling_interval_s([samples_of_path(0, 0)]) == 0.01
+    assert sampling_intervals_s([samples_of_path(0, 0)]) == (0.01, 0.01)
+    thinned = samples_of_path(0, 0).model_copy(update={"at_ns": (0, 10 * MS, 90 * MS)})
+    assert sampling_intervals_s([thinned]) == (0.01, 0.08)
 
 
 def test_each_of_several_workloads_has_a_congestion_window_of_its_own() -> None:

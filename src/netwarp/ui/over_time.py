@@ -30,6 +30,12 @@ def over_time(data: RunData) -> dict[str, Any]:
             continue
         spec = {key: value for key, value in chart.spec.items() if key != "title"}
         varied = {key: level for key, level in condition.items() if key in results.factors}
-        charts.append({"label": condition_text(varied) or chart.title, "alt": chart.alt,
-                       "spec": spec})  # fmt: skip
+        charts.append(
+            {
+                "label": condition_text(varied) or chart.title,
+                "alt": chart.alt,
+                "spec": spec,
+                "note": " ".join(chart.spec["title"]["subtitle"]),
+            }
+        )
     return {"charts": charts, "overlay": page_overlay()}

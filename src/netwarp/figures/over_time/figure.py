@@ -18,6 +18,9 @@ from netwarp.wording import cell_text, condition_text, contender_text, number, s
 SUBTITLE_LETTERS = 150
 """Most letters of a subtitle that fit in one line above the chart."""
 
+NEARLY_EVEN = 1.5
+"""Longest interval between samples, as a multiple of the shortest, below which one is named."""
+
 
 def run_chart(
     run: RunResult,
@@ -127,13 +130,18 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _sampling(timelines: Sequence[RunTimeline]) -> str:
-    """Return a text with the sampling interval of queues and connections."""
-    intervals = [each.sampling_interval_s for each in timelines if each.sampling_interval_s]
-    if not intervals:
+    """Return a text with the sampling intervals of queues and connections."""
+    of_runs = [each.sampling_intervals_s for each in timelines if each.sampling_intervals_s]
+    if not of_runs:
         return ""
-    shortest, longest = (span_text(pick(intervals)) for pick in (min, max))
-    every = shortest if shortest == longest else f"{shortest} to {longest}"
-    return f"Queues and connections were sampled every {every}."
+    shortest_s, longest_s = min(of_runs)[0], max(longest for _, longest in of_runs)
+    every = span_text(shortest_s)
+    if longest_s < NEARLY_EVEN * shortest_s:
+        return f"Queues and connections were sampled every {every}."
+    return (
+        f"Queues and connections were sampled every {every} to {span_text(longest_s)}: between two"
+        " samples lines are straight, whatever happened."
+    )
 
 
 def _unsampled(timelines: Sequence[RunTimeline]) -> str:

@@ -21,7 +21,7 @@ from netwarp.figures.over_time.sampled import (
     WorkloadGoodput,
     acknowledged_mbit_s,
     sampled_lines,
-    sampling_interval_s,
+    sampling_intervals_s,
     workload_goodputs,
 )
 from netwarp.figures.over_time.sent import Sent, sent_over_time
@@ -64,8 +64,8 @@ class RunTimeline:
     """Goodput of each of several workloads."""
     sampled: list[SampledLine] = field(default_factory=list)
     """Sampled values of queues and connections, one line for each."""
-    sampling_interval_s: float | None = None
-    """Median time between samples, in s; what happened in between is not shown."""
+    sampling_intervals_s: tuple[float, float] | None = None
+    """Shortest and longest time between samples, in s; what happened in between is not shown."""
     unsampled_stacks: tuple[str, ...] = ()
     """Stacks whose connections cannot be sampled, if others of the run were."""
     buffer_s: Line | None = None
@@ -111,7 +111,7 @@ def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline
     """
     sampled = link_lines(job, records, link)
     end_s = end_of_chart_ns(job, records) / NS_PER_S
-    return RunTimeline(end_s, sampled=sampled, sampling_interval_s=sampling_interval_s(records))
+    return RunTimeline(end_s, sampled=sampled, sampling_intervals_s=sampling_intervals_s(records))
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
@@ -132,7 +132,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
             else Line(_goodput_points(goodput, end_ns))
         ),
         sampled=sampled,
-        sampling_interval_s=sampling_interval_s(records) if sampled else None,
+        sampling_intervals_s=sampling_intervals_s(records) if sampled else None,
         unsampled_stacks=_stacks(job) if sampled else (),
         workloads=(workloads := workload_goodputs(job, records, end_ns)),
         is_sampled_alone=goodput is None and not workloads,

@@ -6,7 +6,6 @@ Pure: makes lines from a job and its records.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 
 from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
 from netwarp.figures.over_time.sent import counted_so_far
@@ -77,13 +76,13 @@ def sampled_lines(job: Job, records: Sequence[Record], paths: Sequence[int]) -> 
     ]
 
 
-def sampling_interval_s(records: Sequence[Record]) -> float | None:
-    """Return the median time in s between samples of the bottleneck; None if there are fewer than
-    two.
+def sampling_intervals_s(records: Sequence[Record]) -> tuple[float, float] | None:
+    """Return the shortest and the longest time in s between samples of the bottleneck; None if
+    there are fewer than two samples.
     """
     samples = next((each for each in records if isinstance(each, QueueSamples)), None)
     steps = [] if samples is None else [after - at for at, after in pairwise(samples.at_ns)]
-    return median(steps) / NS_PER_S if steps else None
+    return (min(steps) / NS_PER_S, max(steps) / NS_PER_S) if steps else None
 
 
 def _by_workload(job: Job, records: Sequence[Record]) -> list[tuple[str, list[ConnectionSamples]]]:

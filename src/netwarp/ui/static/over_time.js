@@ -37,6 +37,7 @@ export async function drawOverTime(view, source) {
   state.textContent = message ?? (charts.length ? "" : "Nothing was recorded over time.");
   const chart = view.querySelector(".chart");
   view.querySelector(".scroll").hidden = !charts?.length;
+  view.querySelector(".drawn").textContent = "";
   if (!charts?.length) return answer;
   data("overlay", overlay);
   scripts ??= load("vega.js").then(() => load("report.js"));
@@ -45,7 +46,8 @@ export async function drawOverTime(view, source) {
   choice.replaceChildren(...charts.map(({ label }, place) => new Option(label, place)));
   choice.parentElement.hidden = charts.length < 2;
   const show = () => {
-    const { spec, alt } = charts[Number(choice.value)];
+    const { spec, alt, note } = charts[Number(choice.value)];
+    view.querySelector(".drawn").textContent = note;
     data("time-spec", spec);
     chart.setAttribute("aria-label", alt);
     chart.dataset.spec = "time-spec";
