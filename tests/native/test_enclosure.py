@@ -15,7 +15,7 @@ from netwarp.backends.virtual import enclosed_in
 
 # Each attack prints its name if it succeeds.
 ATTACKS = """
-import ctypes, os, socket, sys
+import ctypes, fcntl, mmap, os, socket, sys
 outside, pid, abstract = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 c = ctypes.CDLL(None, use_errno=True)
 def attack(name, attempt):
@@ -47,6 +47,13 @@ attack("datagram", lambda: datagrams().sendto(b"x", outside + ".datagrams"))
 attack("message", lambda: datagrams().sendmsg([b"x"], [], 0, outside + ".datagrams"))
 attack("raw pair", lambda: datagrams(socket.SOCK_RAW).sendto(b"x", outside + ".datagrams"))
 attack("large file", lambda: open("large", "w").truncate((64 << 30) + 1))
+def others_file():
+    return os.open(outside, os.O_RDONLY)
+attack("flock", lambda: fcntl.flock(others_file(), fcntl.LOCK_EX | fcntl.LOCK_NB))
+attack("lock", lambda: fcntl.lockf(others_file(), fcntl.LOCK_SH | fcntl.LOCK_NB))
+attack("lease", lambda: fcntl.fcntl(others_file(), fcntl.F_SETLEASE, fcntl.F_RDLCK))
+attack("notice", lambda: fcntl.fcntl(os.open("/", os.O_RDONLY), fcntl.F_NOTIFY, 1))
+attack("65 MiB of data", lambda: mmap.mmap(-1, 65 << 20, flags=mmap.MAP_PRIVATE))
 attack("network", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
 attack("user namespace", lambda: call(272, 0x10000000))
 attack("mount namespace", lambda: call(272, 0x20000))

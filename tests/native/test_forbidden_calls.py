@@ -65,6 +65,7 @@ FORBIDDEN: Calls = {
     "shmget": (29, (NO_KEY, 1, 0)),
     "msgget": (68, (NO_KEY, 0)),
     "semget": (64, (NO_KEY, 1, 0)),
+    "flock": (73, (BAD, 2)),
 }
 BY_ARGUMENTS: Calls = {
     "chmod u+s": (90, (BAD, 0o4755)),
@@ -88,6 +89,14 @@ BY_ARGUMENTS: Calls = {
     "socketpair of TIPC": (53, (30, STREAM, 0, BAD)),
     "sendto, low address": (44, (BAD, 0, 0, 0, 1, 2)),
     "sendto, high address": (44, (BAD, 0, 0, 0, 1 << 32, 2)),
+    "fcntl F_SETLK": (72, (BAD, 6, 0)),
+    "fcntl F_SETLKW": (72, (BAD, 7, 0)),
+    "fcntl F_SETLK, with bits that the kernel does not read": (72, (BAD, 1 << 32 | 6, 0)),
+    "fcntl F_OFD_SETLK": (72, (BAD, 37, 0)),
+    "fcntl F_OFD_SETLKW": (72, (BAD, 38, 0)),
+    "fcntl F_SETLEASE": (72, (BAD, 1024, 0)),
+    "fcntl F_NOTIFY": (72, (BAD, 1026, 0)),
+    "fcntl F_SETDELEG": (72, (BAD, 1040, 0)),
 }
 ALLOWED: Calls = {
     "chmod +t": (90, (BAD, 0o1777)),
@@ -97,6 +106,11 @@ ALLOWED: Calls = {
     "openat": (257, (BAD, BAD, CREATES, 0o644)),
     "socketpair": (53, (1, STREAM | 0o2000000, 0, BAD)),
     "sendto": (44, (BAD, 0, 0, 0, 0, 0)),
+    "fcntl F_GETFD": (72, (BAD, 1, 0)),
+    "fcntl F_SETFL": (72, (BAD, 4, 0)),
+    "fcntl F_GETLK": (72, (BAD, 5, 0)),
+    "fcntl F_SETOWN": (72, (BAD, 8, 0)),
+    "fcntl F_DUPFD_CLOEXEC": (72, (BAD, 1030, 0)),
 }
 OTHER_ARCHITECTURES: Calls = {"x32": (0x40000000 | 39, ())}
 TRIED = {"forbidden": FORBIDDEN, "by": BY_ARGUMENTS, "allowed": ALLOWED, "x32": OTHER_ARCHITECTURES}

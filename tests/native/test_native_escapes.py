@@ -6,10 +6,12 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from native import keys
 from netwarp.backends.native import NativeBackend
 
 NETWARP = Path(sys.executable).with_name("netwarp")
@@ -55,10 +57,12 @@ def able_host() -> None:
         pytest.skip(missing)
 
 
-def run_exec(folder: Path, *client: str) -> subprocess.CompletedProcess[str]:
+def run_exec(
+    folder: Path, *client: str, front: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
     command = [str(NETWARP), "exec", "--backend", "native", "--server", SERVE, "--", *client]
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120
+        [*front, *command], cwd=folder, capture_output=True, text=True, check=False, timeout=120
     )
 
 
@@ -103,3 +107,16 @@ def test_views_of_the_kernel_and_devices_keep_their_modes(tmp_path: Path) -> Non
 def test_a_program_makes_a_user_namespace(tmp_path: Path) -> None:
     done = run_exec(tmp_path, "unshare", "--user", "echo", "made")
     assert done.stdout == "made\n", done.stderr
+
+
+def test_no_key_of_the_user_is_reached(tmp_path: Path) -> None:
+    """Neither those of the session nor those of the user, whose keyring has a number."""
+    names = [f"netwarp-test-{os.getpid()}-of-{whose}" for whose in ("session", "user")]
+    hold = [PYTHON, "-c", keys.HOLD_KEYS, *names]
+    look = [PYTHON, "-c", keys.READ_KEYS, *names]
+    seen = subprocess.run([*hold, *look], capture_output=True, text=True, check=True)
+    if not seen.stdout.strip():
+        pytest.skip("no key can be added here")
+    assert seen.stdout.split() == names, "nothing hides them, so that the test can fail"
+    done = run_exec(tmp_path, *look, front=hold)
+    assert done.stdout == "\n", done.stderr

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("cryptography")
 
+from native import keys
 from native.conftest import AS_NOBODY
 from native.remote_commands import (
     PATIENCE_S,
@@ -65,6 +65,27 @@ def test_the_key_cannot_be_read_although_its_neighbours_can(beside: Path) -> Non
     assert told.endswith("\n0")
 
 
+def printed_as_nobody(
+    nobodys: Path, command: str, front: Sequence[str | Path] = (), *options: str
+) -> str:
+    """Give what a command printed whose server's role was started by nobody."""
+    (nobodys / "job.json").write_text(job_to_json(job(f"({command}) 2>&1")))
+    with subprocess.Popen(
+        [
+            *AS_NOBODY, *front, "/bin/sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh",
+            nobodys / "endpoint", "serve-contained", *options, "--job", nobodys / "job.json",
+            "--address", "127.0.0.1", "--only-from", "127.0.0.1",
+        ],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True,
+    ) as role:  # fmt: skip
+        assert role.stdin is not None
+        assert role.stdout is not None
+        print('{"order":"begin","epoch_ns":0,"certificate":null}', file=role.stdin, flush=True)
+        assert '"ready"' in role.stdout.readline()
+        print('{"order":"finish"}', file=role.stdin, flush=True)
+        return str(json.loads(role.stdout.readline())["line"]["stdout"])
+
+
 def test_the_key_of_a_user_without_privilege_is_hidden_from_their_commands(
     nobodys: Path, beside: Path
 ) -> None:
@@ -74,22 +95,8 @@ def test_the_key_of_a_user_without_privilege_is_hidden_from_their_commands(
         os.chown(each, 65534, 65534)
     Identity(identity).key_file.chmod(0o600)
     command = f"cat {beside}/seen; ls -A {identity}; cat {identity}/*; echo; echo ready; sleep 1000"
-    (nobodys / "job.json").write_text(job_to_json(job(f"({command}) 2>&1")))
     for hidden, is_read in (([], True), ([f"--hidden={identity}"], False)):
-        with subprocess.Popen(
-            [
-                *AS_NOBODY, "sh", "-c", ROLE_MESSAGES_ON_STDOUT, "sh", nobodys / "endpoint",
-                "serve-contained", *hidden, "--job", nobodys / "job.json", "--address", "127.0.0.1",
-                "--only-from", "127.0.0.1",
-            ],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={}, text=True,
-        ) as role:  # fmt: skip
-            assert role.stdin is not None
-            assert role.stdout is not None
-            print('{"order":"begin","epoch_ns":0,"certificate":null}', file=role.stdin, flush=True)
-            assert '"ready"' in role.stdout.readline()
-            print('{"order":"finish"}', file=role.stdin, flush=True)
-            told = json.loads(role.stdout.readline())["line"]["stdout"]
+        told = printed_as_nobody(nobodys, command, (), *hidden)
         assert told.startswith("seen")
         assert ("PRIVATE KEY" in told) is is_read, told
 
@@ -279,22 +286,15 @@ def test_each_process_has_the_cpu_time_of_a_run_and_goes_first_when_memory_runs_
         assert held.printed().startswith("8\n"), "--max-time, and a second to end it"
 
 
-def test_a_key_of_the_owners_session_is_not_seen() -> None:
-    """The command runs with serve's user ID, so that it is the session keyring that keeps it."""
-    name = mark("key")
-    add_key, keyctl, session_keyring, invalidate = 248, 250, -3, 21
-    libc = ctypes.CDLL(None, use_errno=True)
-    key = libc.syscall(add_key, b"user", name.encode(), b"secret", 6, session_keyring)
-    if key < 0:
-        pytest.skip(f"no key can be added here: {os.strerror(ctypes.get_errno())}")
-    search = (
-        f"{PYTHON} -c 'import ctypes;"
-        f' print(ctypes.CDLL(None).syscall({keyctl}, 10, {session_keyring}, b"user", b"{name}", 0))'
-        "'"
-    )
-    try:
-        seen = subprocess.run(["sh", "-c", search], capture_output=True, text=True, check=True)
-        assert int(seen.stdout) == key, "nothing hides it, so that the test can fail"
-        assert printed(search) == "-1"
-    finally:
-        libc.syscall(keyctl, invalidate, key)
+def test_no_key_of_the_owner_is_reached(nobodys: Path) -> None:
+    """Nobody serves, and the command is nobody's as well: it is the containment that keeps them."""
+    names = [f"{mark('key')}-of-{whose}" for whose in ("session", "user")]
+    front = (PYTHON, "-c", keys.HOLD_KEYS, *names)
+    look = (PYTHON, "-c", keys.READ_KEYS, *names)
+    seen = subprocess.run([*AS_NOBODY, *front, *look], capture_output=True, text=True, check=True)
+    if not seen.stdout.strip():
+        pytest.skip("no key can be added here")
+    assert seen.stdout.split() == names, "nothing hides them, so that the test can fail"
+    command = f"{PYTHON} - {' '.join(names)} <<'END'\n{keys.READ_KEYS}\nEND\n"
+    told = printed_as_nobody(nobodys, f"({command}); echo; echo ready; sleep 1000", front)
+    assert told.strip() == "ready"

@@ -34,6 +34,10 @@ const ACCESS: ABI = ABI::V3;
 /// The size limit of a guest's files, in bytes: many times that of the largest transfers' records and captures.
 const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 
+/// The limit of what each process of a guest's kernel has in memory for itself, in bytes: twenty times what it needs, as
+/// a guest's own memory is a file, which all of its processes share.
+const DATA_BYTES_AT_MOST: u64 = 64 << 20;
+
 /// What error messages say was attempted.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
@@ -51,7 +55,7 @@ pub struct Confinement {
     #[arg(long, value_name = "BYTES")]
     own_memory: Option<u64>,
     /// Give the program namespaces of its own, in which everything but its writable directories is read-only, and limit
-    /// its files to 64 GiB each.
+    /// its files to 64 GiB each, and the memory that each of its processes has for itself to 64 MiB.
     #[arg(long)]
     enclosed: bool,
     /// If this is root, run the program as nobody, with capabilities over the network only.
@@ -83,7 +87,7 @@ fn confine(confinement: &Confinement) -> Result<Infallible> {
     }
     let all: Vec<_> = writable.iter().chain(&directory).cloned().collect();
     let become_program = || {
-        if *enclosed && let Err(error) = bound_files(own_memory.unwrap_or(0)) {
+        if *enclosed && let Err(error) = bound_files(own_memory.unwrap_or(0)).and_then(|()| bound_data()) {
             return error;
         }
         let file = as_nobody.then(|| give_up_root(program)).transpose();
@@ -109,6 +113,14 @@ fn bound_files(memory_bytes: u64) -> Result<()> {
     unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.context("ignore the signal of large files (SIGXFSZ)")?;
     let (_, most) = getrlimit(Resource::RLIMIT_FSIZE).context("read the bound of files (RLIMIT_FSIZE)")?;
     setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
+}
+
+/// Limits the memory that this process, and every process that it starts, has for itself: its heap, and what it maps
+/// privately and can write (`RLIMIT_DATA`, getrlimit(2)). Shared mappings do not count.
+fn bound_data() -> Result<()> {
+    let (_, most) = getrlimit(Resource::RLIMIT_DATA).context("read the bound of data (RLIMIT_DATA)")?;
+    let bytes = DATA_BYTES_AT_MOST.min(most);
+    setrlimit(Resource::RLIMIT_DATA, bytes, bytes).context("bound data (RLIMIT_DATA)")
 }
 
 /// Restricts this process, and every process that it starts, to writing below these directories. If it is enclosed, it

@@ -25,14 +25,16 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, chdir, fork, getcwd, pipe2};
 
 use crate::mounts::{Change, bind, change};
+use crate::privileges::Test::{HasAny, Is};
 use crate::privileges::{READ_ALL_FILES, RefusedBy, Word, forbid_system_calls, keep_capabilities};
 
 /// The stack of the enclosed process until it executes the program, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
 /// System calls that a guest kernel does not need and that reach beyond its own processes and files: those for named
-/// sockets, namespaces and mounts, other processes' memory, keys, and parts of the kernel that have had many faults.
-const FORBIDDEN: [libc::c_long; 35] = [
+/// sockets, namespaces and mounts, other processes' memory, keys, locks on others' files, and parts of the kernel that
+/// have had many faults.
+const FORBIDDEN: [libc::c_long; 36] = [
     libc::SYS_connect,
     libc::SYS_bind,
     libc::SYS_listen,
@@ -69,6 +71,7 @@ const FORBIDDEN: [libc::c_long; 35] = [
     libc::SYS_shmget,
     libc::SYS_msgget,
     libc::SYS_semget,
+    libc::SYS_flock,
 ];
 
 /// The set-user-ID and set-group-ID bits of a file's mode. Whoever executes a file of root's with such a mode becomes
@@ -78,26 +81,45 @@ const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
 /// which by itself creates no file.
 const MAKES_A_FILE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
-/// System calls that are refused with some arguments: those that create set-user-ID or set-group-ID files, and those
-/// that send to sockets by name. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram
+/// System calls that are refused with some arguments: those that create set-user-ID or set-group-ID files, those that
+/// send to sockets by name, and those for locks, leases and notices on files: they need only be readable, and whoever
+/// else uses them may have to wait. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram
 /// may name any socket, in an argument that no filter sees (sendmsg(2)).
-const REFUSED: [RefusedBy; 15] = [
-    RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), SET_ID)] },
-    RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), SET_ID)] },
-    RefusedBy { number: libc::SYS_fchmodat, tests: &[(Word::Low(2), SET_ID)] },
-    RefusedBy { number: libc::SYS_fchmodat2, tests: &[(Word::Low(2), SET_ID)] },
-    RefusedBy { number: libc::SYS_creat, tests: &[(Word::Low(1), SET_ID)] },
-    RefusedBy { number: libc::SYS_open, tests: &[(Word::Low(1), MAKES_A_FILE), (Word::Low(2), SET_ID)] },
-    RefusedBy { number: libc::SYS_openat, tests: &[(Word::Low(2), MAKES_A_FILE), (Word::Low(3), SET_ID)] },
-    RefusedBy { number: libc::SYS_mkdir, tests: &[(Word::Low(1), SET_ID)] },
-    RefusedBy { number: libc::SYS_mkdirat, tests: &[(Word::Low(2), SET_ID)] },
-    RefusedBy { number: libc::SYS_mknod, tests: &[(Word::Low(1), SET_ID)] },
-    RefusedBy { number: libc::SYS_mknodat, tests: &[(Word::Low(2), SET_ID)] },
-    RefusedBy { number: libc::SYS_socketpair, tests: &[(Word::Low(0), !(libc::AF_UNIX as u32))] },
-    RefusedBy { number: libc::SYS_socketpair, tests: &[(Word::Low(1), SOCKET_TYPE & !(libc::SOCK_STREAM as u32))] },
-    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::Low(4), u32::MAX)] },
-    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::High(4), u32::MAX)] },
+const REFUSED: [RefusedBy; 22] = [
+    RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_fchmodat, tests: &[(Word::Low(2), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_fchmodat2, tests: &[(Word::Low(2), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_creat, tests: &[(Word::Low(1), HasAny(SET_ID))] },
+    RefusedBy {
+        number: libc::SYS_open,
+        tests: &[(Word::Low(1), HasAny(MAKES_A_FILE)), (Word::Low(2), HasAny(SET_ID))],
+    },
+    RefusedBy {
+        number: libc::SYS_openat,
+        tests: &[(Word::Low(2), HasAny(MAKES_A_FILE)), (Word::Low(3), HasAny(SET_ID))],
+    },
+    RefusedBy { number: libc::SYS_mkdir, tests: &[(Word::Low(1), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_mkdirat, tests: &[(Word::Low(2), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_mknod, tests: &[(Word::Low(1), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_mknodat, tests: &[(Word::Low(2), HasAny(SET_ID))] },
+    RefusedBy { number: libc::SYS_socketpair, tests: &[(Word::Low(0), HasAny(!(libc::AF_UNIX as u32)))] },
+    RefusedBy {
+        number: libc::SYS_socketpair,
+        tests: &[(Word::Low(1), HasAny(SOCKET_TYPE & !(libc::SOCK_STREAM as u32)))],
+    },
+    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::Low(4), HasAny(u32::MAX))] },
+    RefusedBy { number: libc::SYS_sendto, tests: &[(Word::High(4), HasAny(u32::MAX))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_SETLK as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_SETLKW as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_OFD_SETLK as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_OFD_SETLKW as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_SETLEASE as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(libc::F_NOTIFY as u32))] },
+    RefusedBy { number: libc::SYS_fcntl, tests: &[(Word::Low(1), Is(SET_DELEGATION))] },
 ];
+/// `F_SETDELEG` of `include/uapi/linux/fcntl.h` (Linux 6.19).
+const SET_DELEGATION: u32 = 1040;
 /// The bits of a socket's type that are not flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 

@@ -17,6 +17,7 @@ use nix::unistd::{ForkResult, fork};
 
 use super::files_of::FilesOf;
 use super::host_layers::HostFiles;
+use super::privileges::leave_session_keys;
 use super::root::{self, Base};
 
 /// The network namespace in which programs run.
@@ -31,7 +32,8 @@ pub enum NetworkOf {
 /// Calls `run` in a child process that is root in a new user namespace and the first process of a new PID namespace,
 /// and returns there what `run` returns; in the caller it returns whether the child succeeded. When the child ends, for
 /// whatever reason, the kernel ends every process that it has started. Otherwise programs could outlive their roles, as
-/// children of the process that started the run. The caller must have one thread.
+/// children of the process that started the run. The child has a session keyring of its own ([`crate::process::Hold`]
+/// keeps programs from the keys themselves). The caller must have one thread.
 ///
 /// # Errors
 /// The host forbids it.
@@ -45,6 +47,7 @@ pub fn apart(network: NetworkOf, run: impl FnOnce() -> ExitCode) -> Result<ExitC
     match unsafe { fork() }.context("start the first process of the run (fork)")? {
         ForkResult::Child => {
             set_pdeathsig(Signal::SIGKILL).context("ask to die with the run (prctl PR_SET_PDEATHSIG)")?;
+            leave_session_keys()?;
             Ok(run())
         }
         ForkResult::Parent { child } => {

@@ -30,12 +30,27 @@ const X32: u32 = 0x4000_0000;
 pub(crate) const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// A system call that is refused depending on its arguments: each of `tests` names a word and a mask; the call is
-/// refused if each of these words has at least one bit of its mask set.
+/// The system calls for the keys that the kernel keeps for the user's session and for the user (keyrings(7)). Whoever
+/// may make them reaches the user's keys by their numbers, from any user namespace and with any session keyring.
+pub(crate) const OF_KEYS: [libc::c_long; 3] = [libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl];
+/// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
+const JOIN_SESSION_KEYRING: libc::c_long = 1;
+
+/// A system call that is refused depending on its arguments: it is refused if each of the words that `tests` names
+/// passes its test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefusedBy {
     pub(crate) number: libc::c_long,
-    pub(crate) tests: &'static [(Word, u32)],
+    pub(crate) tests: &'static [(Word, Test)],
+}
+
+/// A test of a word of an argument.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Test {
+    /// It has any bit of this mask.
+    HasAny(u32),
+    /// It is this number.
+    Is(u32),
 }
 
 /// A 32-bit half of an argument of a system call.
@@ -83,6 +98,19 @@ pub fn become_nobody(kept: &[u32]) -> Result<()> {
     set_pdeathsig(Signal::SIGKILL).context("ask to die with the server (prctl PR_SET_PDEATHSIG)")?;
     ensure!(getppid() == parent, "the server has ended");
     Ok(())
+}
+
+/// Gives up the keyring of the user's session (keyrings(7)) for a new one, which all processes have that this one starts.
+///
+/// # Errors
+/// The kernel has keys, and refuses a new keyring.
+pub(crate) fn leave_session_keys() -> Result<()> {
+    // SAFETY: the call takes two numbers; 0 is no name.
+    let joined = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0) };
+    match Errno::result(joined) {
+        Ok(_) | Err(Errno::ENOSYS) => Ok(()),
+        Err(errno) => Err(errno).context("leave the session's keys (keyctl KEYCTL_JOIN_SESSION_KEYRING)"),
+    }
 }
 
 /// Reduces the capabilities of this process, and of the programs that it executes, to `kept`, as far as it has them.
@@ -180,6 +208,10 @@ fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::s
     let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let has_any = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+    let tested = |test, if_false| match test {
+        Test::HasAny(mask) => jump(has_any, mask, 0, if_false),
+        Test::Is(value) => jump(equal, value, 0, if_false),
+    };
     let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
     let mut program = vec![
         load(ARCHITECTURE_AT),
@@ -197,9 +229,9 @@ fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::s
         // next call.
         let after = |tests: usize| (2 * tests) as u8;
         program.push(jump(equal, *number as u32, 0, after(tests.len()) + 2));
-        for (index, (word, mask)) in tests.iter().enumerate() {
-            let has_none = after(tests.len() - index - 1) + 1;
-            program.extend([load(word.offset()), jump(has_any, *mask, 0, has_none)]);
+        for (index, (word, test)) in tests.iter().enumerate() {
+            let to_the_next_call = after(tests.len() - index - 1) + 1;
+            program.extend([load(word.offset()), tested(*test, to_the_next_call)]);
         }
         program.extend([answer(refused), load(NUMBER_AT)]);
     }
@@ -256,10 +288,15 @@ mod tests {
 
     #[test]
     fn a_call_is_refused_by_its_arguments_where_all_tests_hold() {
-        const TESTS: &[(Word, u32)] = &[(Word::Low(0), 6), (Word::High(1), 1)];
-        let rules = [libc::SYS_lseek, libc::SYS_fchmod].map(|number| RefusedBy { number, tests: TESTS });
+        const TESTS: &[(Word, Test)] = &[(Word::Low(0), Test::HasAny(6)), (Word::High(1), Test::HasAny(1))];
+        const IS: &[(Word, Test)] = &[(Word::Low(1), Test::Is(libc::F_SETLK as u32))];
+        let by_bits = [libc::SYS_lseek, libc::SYS_fchmod].map(|number| RefusedBy { number, tests: TESTS });
+        let rules = [by_bits[0], by_bits[1], RefusedBy { number: libc::SYS_fcntl, tests: IS }];
         // No file is open at these numbers, so a call that is not refused fails with another error.
-        let cases: [(libc::c_long, i32, u64, bool); 7] = [
+        let cases: [(libc::c_long, i32, u64, bool); 10] = [
+            (libc::SYS_fcntl, 1002, libc::F_SETLK as u64, true),
+            (libc::SYS_fcntl, 1002, libc::F_SETLKW as u64, false),
+            (libc::SYS_fcntl, 1002, libc::F_GETFD as u64, false),
             (libc::SYS_lseek, 1002, 1 << 32, true),
             (libc::SYS_lseek, 1004, 3 << 32, true),
             (libc::SYS_lseek, 1001, 1 << 32, false),

@@ -20,7 +20,7 @@ use tokio::io::unix::AsyncFd;
 use super::files_of::ROOT;
 use super::output::Output;
 use crate::confine::{containment, restriction};
-use crate::privileges::{forbid_system_calls, keep_capabilities};
+use crate::privileges::{OF_KEYS, forbid_system_calls, keep_capabilities};
 
 /// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
@@ -59,7 +59,8 @@ pub struct Start<'a> {
 pub enum Hold {
     /// No restrictions: the program runs in a guest, in which the host's files are read-only.
     Guest,
-    /// By Landlock, on a host: the program can write only to files that are covered by a layer.
+    /// By Landlock, on a host: the program can write only to files that are covered by a layer, and reaches none of the
+    /// user's keys.
     Layers,
     /// As [`Hold::Layers`], with more restrictions, for programs that another host has this one run: the program reads
     /// only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and cannot
@@ -77,12 +78,14 @@ impl Hold {
         }
     }
 
-    /// Returns the system calls that are refused to the program: those that create memory which belongs to no process
-    /// and no file system, as neither the limits of processes nor the sizes of layers apply to it.
-    fn forbidden_calls(self) -> &'static [libc::c_long] {
+    /// Returns the system calls that are refused to the program: those for the user's keys, and to one that another host
+    /// has this one run also those that create memory which belongs to no process and no file system, as neither the
+    /// limits of processes nor the sizes of layers apply to it.
+    fn forbidden_calls(self) -> &'static [&'static [libc::c_long]] {
         match self {
-            Self::Guest | Self::Layers => &[],
-            Self::Contained => &[libc::SYS_memfd_create, libc::SYS_memfd_secret],
+            Self::Guest => &[],
+            Self::Layers => &[&OF_KEYS],
+            Self::Contained => &[&OF_KEYS, &[libc::SYS_memfd_create, libc::SYS_memfd_secret]],
         }
     }
 
@@ -190,7 +193,7 @@ fn enter(
         restriction.restrict_self().map_err(io::Error::other)?;
     }
     if !hold.forbidden_calls().is_empty() {
-        forbid_system_calls(hold.forbidden_calls(), &[]).map_err(io::Error::other)?;
+        forbid_system_calls(&hold.forbidden_calls().concat(), &[]).map_err(io::Error::other)?;
     }
     Ok(())
 }

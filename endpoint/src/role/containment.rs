@@ -2,7 +2,7 @@
 //!
 //! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes
 //! the user nobody first; the number of processes is limited; programs have no capabilities, cannot create user
-//! namespaces, and reach no keys or sockets of the user's; and they read only the files that they are shown, of which
+//! namespaces, and reach no sockets of the user's; and they read only the files that they are shown, of which
 //! some are hidden ([`netwarp_programs::process::Hold::Contained`]). If a restriction is not available, that is an
 //! error, so nothing runs without it. The network is the machine's.
 
@@ -21,7 +21,6 @@ use netwarp_programs::reaper::Reaper;
 use netwarp_programs::root::{self, HOME};
 use netwarp_transport::Place;
 use netwarp_workload::sandbox;
-use nix::errno::Errno;
 use nix::sys::resource::{Resource, setrlimit};
 
 use super::contained_server;
@@ -42,8 +41,6 @@ const MOST_QUEUES: u64 = 32;
 /// `kernel.sem`: the most semaphores per set, semaphores in all sets, operations per call, and sets, as in Linux before
 /// 3.19.
 const SEMAPHORES: &str = "250 32000 32 128";
-/// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
-const JOIN_SESSION_KEYRING: libc::c_long = 1;
 /// The memory for files when the containment is only checked, in bytes.
 const TRIED_BYTES: u64 = 16 << 20;
 
@@ -98,7 +95,6 @@ fn contain(written_bytes: u64, names: &[(&str, IpAddr)], hidden: &Hidden) -> Res
     bound_processes()?;
     // In a user namespace a program would have capabilities again.
     write_setting("/proc/sys/user/max_user_namespaces", 0)?;
-    leave_keys()?;
     // The kernel kills these processes first when the machine runs out of memory.
     write_setting("/proc/self/oom_score_adj", 1000)?;
     // Only one host's programs run here.
@@ -135,16 +131,6 @@ fn bound_shared_memory(most_bytes: u64) -> Result<()> {
 
 fn write_setting(file: &str, value: impl fmt::Display) -> Result<()> {
     fs::write(file, value.to_string()).with_context(|| format!("write {value} to {file}"))
-}
-
-/// Gives up access to the keys that the kernel keeps for the user's session (keyrings(7)).
-fn leave_keys() -> Result<()> {
-    // SAFETY: the call takes two numbers; 0 is no name.
-    let joined = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0) };
-    match Errno::result(joined) {
-        Ok(_) | Err(Errno::ENOSYS) => Ok(()),
-        Err(errno) => Err(errno).context("leave the session's keys (keyctl KEYCTL_JOIN_SESSION_KEYRING)"),
-    }
 }
 
 fn try_program() -> Result<()> {
