@@ -32,7 +32,7 @@ GENERATED = (
     "// Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead."
 )
 LEFT_OUT = [
-    "/// Whether a key that was added with a default has it: then it is left out.",
+    "/// Returns whether an optional key has its default value: then it is left out.",
     "fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {",
     "    *value == T::default()",
     "}",

@@ -76,7 +76,7 @@ impl ArrivalLog {
         Duration::from_nanos(self.arrived.step_ns())
     }
 
-    /// Records a handover: at `at_ns` the client was told of its address on `path`. [`Span::of`] computes the span.
+    /// Records a handover: at `at_ns` the client was notified of its address on `path`. [`Span::of`] computes the span.
     pub fn record_handover(&mut self, at_ns: u64, path: u32, span: Span) {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
@@ -96,7 +96,7 @@ impl ArrivalLog {
 }
 
 impl Span {
-    /// Returns the span of the handover of which the client was told at `told_ns`.
+    /// Returns the interval for a handover of which the client was notified at `told_ns`.
     pub fn of(job: &Job, path: u32, told_ns: u64) -> Self {
         Self { from_ns: from_ns(job, path, told_ns), until_ns: until_ns(job, path, told_ns) }
     }

@@ -22,7 +22,7 @@ pub struct Begin {
     pub epoch_ns: u64,
     /// Hex DER of the server's certificate, for a client that needs it.
     pub certificate: Option<String>,
-    /// The prefix of every request, where hosts outside the run could reach the server.
+    /// The run's token, with which every request begins; `None` if no host outside the run can reach the server.
     pub token: Option<RequestPrefix>,
 }
 

@@ -18,7 +18,8 @@ pub(crate) trait Host {
     /// Returns which clock roles and path use: virtual or real time.
     fn clock(&self) -> ClockKind;
 
-    /// Returns the prefix of every request of the run, where hosts outside the run could reach the server.
+    /// Returns the run's token, with which every request begins; `None` if no host outside the run can reach the
+    /// server.
     fn token(&self) -> Option<RequestPrefix> {
         None
     }

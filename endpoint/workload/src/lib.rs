@@ -47,7 +47,7 @@ pub struct Run {
     pub attempts: AttemptTracker,
     /// The run directory.
     pub directory: PathBuf,
-    /// The prefix of every request, where hosts outside the run could reach the server.
+    /// The run's token, with which every request begins; `None` if no host outside the run can reach the server.
     pub token: Option<RequestPrefix>,
     /// At the client: DER of the server's certificate, if it has one.
     pub certificate: Option<Vec<u8>>,

@@ -85,7 +85,10 @@ class Option:
 
 Direction = Annotated[
     Literal["down", "up"],
-    Meaning("A direction of travel.", {"down": "Server to client.", "up": "Client to server."}),
+    Meaning(
+        "A direction of a path.",
+        {"down": "From the server to the client.", "up": "From the client to the server."},
+    ),
 ]
 
 

@@ -16,7 +16,7 @@ U16 = Annotated[int, Field(ge=0, lt=2**16)]
 
 
 class Command(Extended):
-    """A server and a client that are programs of the machine, each in its host's namespaces.
+    """A server and a client that are installed programs, each in its host's namespaces.
 
     They see the machine's files, but what they write goes to layers in memory above these.
     """
@@ -35,7 +35,7 @@ class Command(Extended):
     """The client's program and its arguments, started when the server is ready. The run is over
     when it has ended."""
     ready: Ready
-    """The sign that the server is ready."""
+    """How to see that the server is ready."""
     environment: tuple[Variable, ...] = Field(strict=False)
     """Environment variables of both programs, besides the usual ones."""
     working_directory: str
@@ -45,9 +45,9 @@ class Command(Extended):
     start_date_s: U64
     """Date at which the programs start, by the clock in virtual time, in seconds since 1970."""
     exact_coarse_clocks: bool
-    """Whether coarse clocks are as exact as the others, in virtual time."""
+    """Whether programs that read coarse clocks get exact times, in virtual time."""
     shared: bool
-    """Whether both hosts have the same layer, so that each sees the files and Unix sockets of the
+    """Whether both hosts share one file system, so that each sees the files and Unix sockets of the
     other; otherwise each has its own."""
     keep: bool
     """Whether the files that the programs write are kept, in `written/` of the run directory."""
@@ -69,15 +69,15 @@ class HostProgram(Wire):
     """A program on a further host of a network. It is ended in the same way as the server."""
 
     host: NodeName
-    """The host, on which no other program of the job is started."""
+    """The host on which the program runs. No other program of the job runs there."""
     command: tuple[str, ...] = Field(min_length=1, strict=False)
     """The program and its arguments."""
     ready: Ready
-    """The sign that the program is ready."""
+    """How to see that the program is ready."""
 
 
 class Variable(Wire):
-    """A variable of an environment."""
+    """An environment variable."""
 
     name: str
     """The variable's name."""
@@ -159,7 +159,7 @@ class ReadyFile(Wire):
 Ready = Annotated[
     Listening | Line | ReadyFile,
     Field(discriminator="kind"),
-    Meaning("What says that a server is ready for its client."),
+    Meaning("How to see that a server is ready for its client."),
 ]
 
 
@@ -169,7 +169,7 @@ class Program(Wire):
     record: Literal["program"]
     """Always `program`."""
     side: Side
-    """The host whose program it is. Programs on further hosts of a network are servers."""
+    """The side whose program it is. Programs on further hosts of a network count as servers."""
     started_ns: U64
     """When the program's process was started."""
     ready_ns: U64 | None
@@ -179,7 +179,7 @@ class Program(Wire):
     exit_status: U8 | None
     """The program's exit status; null if a signal ended it."""
     signal: U8 | None
-    """The signal that ended it; null if it exited."""
+    """The signal that ended the program; null if it exited."""
     stdout_bytes: U64
     """Number of bytes that the program printed on standard output."""
     stderr_bytes: U64

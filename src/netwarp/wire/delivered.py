@@ -11,11 +11,11 @@ from netwarp.wire.path import DisciplineKind, Loss, Reorder
 class Calibration(Wire):
     """What one direction of a path did to its packets, counted on its links before the probes.
 
-    Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of
-    the sender that ask or answer for an address (ARP) end at the router and are not counted, and
-    the router's own, which netem impairs like others, are counted as offered. Between two hosts
-    that impose what the study asks for, the run's packets that arrived at the receiving host are
-    counted, without those that the network lost before.
+    Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's
+    ARP packets end at the router and are not counted; the router's ARP packets, which netem impairs
+    like others, are counted as offered. Between two hosts that impose impairments themselves, the
+    run's packets that arrived at the receiving host are counted, without those that the network
+    lost before.
     """
 
     record: Literal["calibration"]
@@ -25,7 +25,7 @@ class Calibration(Wire):
     direction: Direction
     """The direction that was counted."""
     interval_ns: U64
-    """Time from the epoch until the counters were read; between two hosts, since the path's
+    """Time from the run's epoch until the counters were read; between two hosts, since the path's
     properties were imposed."""
     offered_packets: U64
     """Packets that the sender's link carried to the router."""
@@ -43,10 +43,10 @@ class Calibration(Wire):
     left_packets: U64
     """Packets that were still in netem when the counters were read."""
     arp_packets: U64 = 0
-    """ARP packets of the router among those offered, where neighbours are cold."""
+    """With cold neighbours: the router's ARP packets among those offered."""
     unresolved_packets: U64 = 0
-    """Packets that the router discarded or still held because it had no answer for the next
-    address, where neighbours are cold."""
+    """With cold neighbours: packets that the router discarded or still held because it had no ARP
+    reply for the next address."""
 
 
 class DisciplineInForce(Wire):
@@ -59,7 +59,7 @@ class DisciplineInForce(Wire):
     direction: Direction
     """The direction at whose bottleneck the discipline is."""
     kind: DisciplineKind
-    """The discipline's kind."""
+    """Which queueing discipline of the kernel it is."""
     limit_packets: U32 | None
     """The most packets that the discipline queues; null where its limit is in bytes."""
     limit_bytes: U32 | None
@@ -76,8 +76,8 @@ class DisciplineInForce(Wire):
 class Imposed(Wire):
     """What the receiving host did to the incoming packets of a run between two hosts.
 
-    It was read back from the kernel, and comes in addition to what the network between the hosts
-    does.
+    These impairments were read back from the kernel, and come in addition to what the network
+    between the hosts does.
     """
 
     record: Literal["imposed"]
@@ -97,7 +97,7 @@ class Imposed(Wire):
     rate_bit_s: U64 | None
     """Bottleneck rate of Ethernet frames; null is unlimited."""
     limit_packets: U32
-    """Packets netem holds at most."""
+    """The most packets in netem."""
     reorder: Reorder
     """Share of packets that are sent at once, before those in the delay line."""
     duplicate_ratio: Ratio
@@ -105,11 +105,11 @@ class Imposed(Wire):
     seed: U64
     """Seed of netem's random numbers."""
     in_order: bool = False
-    """Whether packets stay in order, however short the delay of one."""
+    """Whether packets stay in order, even if a later one has a shorter delay."""
 
 
 class Probe(Wire):
-    """Probes of the idle path after the workload: UDP packets of a few bytes, echoed."""
+    """Probes of the idle path after the workload: small UDP packets that the server echoes."""
 
     record: Literal["probe"]
     """Always `probe`."""
@@ -141,7 +141,8 @@ Moment = Annotated[
 
 
 class PathMeasurement(Wire):
-    """What a path between two hosts did right before or after the run, measured with datagrams.
+    """How a path between two hosts performed right before or after the run, measured with
+    datagrams.
 
     netwarp does not set the properties of the network between the hosts. What a study asks for is
     added by the hosts themselves.
@@ -168,15 +169,15 @@ class PathMeasurement(Wire):
     max_rtt_ns: U64 | None
     """Largest round-trip time."""
     rate_down_bit_s: U64 | None
-    """Rate at which a short train of packets from server to client arrived, which is about the
-    least that the path's rate can be. Null where too few of them arrived."""
+    """Rate at which a short train of packets from server to client arrived: roughly a lower bound
+    of the path's rate. Null if too few of them arrived."""
     rate_up_bit_s: U64 | None
-    """The same rate from client to server."""
+    """The rate measured in the same way from client to server."""
     clock_uncertainty_ns: U64 | None
     """Largest error of the server's times in these records, in either direction, estimated from
     both clocks' times in the datagrams."""
     client_busy: Ratio | None
-    """Share of the client's CPU time in use since the previous measurement, the run included; null
-    in the first measurement."""
+    """Share of the CPU time of the client's machine that was in use since the previous measurement,
+    the run included; null in the first measurement."""
     server_busy: Ratio | None
-    """The same share at the server."""
+    """The same share at the server's machine."""

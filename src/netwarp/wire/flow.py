@@ -28,11 +28,12 @@ class Flow(Wire):
     kind: Literal["flow"]
     """Always `flow`."""
     seed: U64
-    """Seed of the arrivals that are drawn."""
+    """Seed of the arrivals, if these are random."""
     direction: Direction
     """The direction of the messages."""
     message_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
-    """Size of each message. It begins with its number, when it was due and when it was sent."""
+    """Size of each message. Its first bytes are its number, when it was due and when it was sent.
+    """
     arrivals: Arrivals
     """When messages are due."""
     messages: U64 | None
@@ -53,11 +54,12 @@ class RequestResponse(Wire):
     kind: Literal["rr"]
     """Always `rr`."""
     seed: U64
-    """Seed of the arrivals that are drawn."""
+    """Seed of the arrivals, if these are random."""
     request_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
-    """Size of each request. It begins with its number, when it was due and when it was sent."""
+    """Size of each request. Its first bytes are its number, when it was due and when it was sent.
+    """
     response_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
-    """Size of each response. It begins with its request's number and times."""
+    """Size of each response. Its first bytes are its request's number and times."""
     arrivals: Arrivals
     """When requests are due."""
     messages: U64 | None
@@ -122,7 +124,7 @@ Arrivals = Annotated[
 
 
 class FlowSent(Wire):
-    """What the sender of a flow handed to its transport."""
+    """What the sender of a flow passed to its transport."""
 
     record: Literal["flow_sent"]
     """Always `flow_sent`."""
@@ -169,15 +171,16 @@ class FlowStats(Wire):
     direction: Direction
     """The direction of what was counted."""
     sent: U64 | None
-    """How many were sent, if the counting side knows; otherwise `flow_sent` has it."""
+    """How many messages or packets were sent; null if the counting side does not know: then the
+    record `flow_sent` says it."""
     received: U64
-    """How many arrived."""
+    """How many messages or packets arrived."""
     received_bytes: U64
-    """The size of all that arrived, in bytes."""
+    """The total size of the messages or packets that arrived, in bytes."""
     first_received_ns: U64 | None
-    """When the first arrived; null if none did."""
+    """When the first message or packet arrived; null if none did."""
     last_received_ns: U64 | None
-    """When the last arrived; null if none did."""
+    """When the last message or packet arrived; null if none did."""
     delay_sum_ns: U64
     """Sum of the one-way delays."""
     jitter_sum_ns: U64
@@ -186,7 +189,8 @@ class FlowStats(Wire):
     """The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the
     following fields are null or empty if single packets are not observed."""
     reordered: U64 | None
-    """How many arrived after one that was sent later (RFC 4737, section 3.3)."""
+    """How many messages or packets arrived after one that was sent later (RFC 4737, section 3.3).
+    """
     duplicates: U64 | None
     """How many duplicates arrived."""
     delay_quantiles_ns: tuple[U64, ...] = Field(strict=False)

@@ -55,8 +55,8 @@ class Job(Wire):
     kernel: Annotated[str | None, Asks("a guest kernel by its name")] = None
     """The guest kernel, by a version or the name of its build; null for the machine's default."""
     network: Annotated[Network | None, Asks("a network of several hosts")] = None
-    """The network whose links the job's paths are; null where each path is a client, a router and a
-    server, of which the first and the last are the same on all paths."""
+    """The network that the job describes, whose links are the job's paths; null if each path leads
+    from the one client over a router of its own to the one server."""
 
     @property
     def only(self) -> Exchange:
@@ -105,12 +105,11 @@ class Exchange(Wire):
     name: Annotated[str | None, DETAIL]
     """Name of the workload, in a study whose runs can have several."""
     port: Annotated[U16 | None, DETAIL]
-    """The port on which the workload's server listens; null for the port of a server that is
-    alone.
-    """
+    """The port on which the workload's server listens; null for the default port, if the run has
+    one workload."""
     start_ns: Annotated[U64, DETAIL]
-    """When the workload's client begins, in nanoseconds after the epoch, or when its server is
-    ready if that is later."""
+    """When the workload's client begins, in nanoseconds after the run's epoch, or when its server
+    is ready if that is later."""
     transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]

@@ -24,14 +24,14 @@ Http = Annotated[
 ResourceType = Annotated[
     Literal["document", "stylesheet", "script", "image", "font", "fetch", "other"],
     Meaning(
-        "What a resource is to the page that has it.",
+        "The role of a resource in its page.",
         {
-            "document": "The page itself, or one in a frame of it.",
+            "document": "The page's HTML, or that of a frame in it.",
             "stylesheet": "CSS.",
             "script": "JavaScript.",
             "image": "An image, of any format.",
-            "font": "A font that the page brings along.",
-            "fetch": "What a script asked for.",
+            "font": "A web font.",
+            "fetch": "Data that a script fetches.",
             "other": "A resource of none of the other types.",
         },
     ),
@@ -40,11 +40,11 @@ ResourceType = Annotated[
 WebProgramKind = Annotated[
     Literal["chromium", "caddy", "nginx"],
     Meaning(
-        "A program that is not netwarp's own.",
+        "The kinds of installed browsers and web servers.",
         {
-            "chromium": "The browser, without a window.",
-            "caddy": "A server of HTTP/1.1, 2 and 3, whose QUIC is quic-go.",
-            "nginx": "A server of HTTP/1.1 and 2.",
+            "chromium": "The browser Chromium, without a window.",
+            "caddy": "Caddy, a server for HTTP/1.1, HTTP/2 and HTTP/3, whose QUIC is quic-go.",
+            "nginx": "nginx, as a server for HTTP/1.1 and HTTP/2.",
         },
     ),
 ]
@@ -75,8 +75,8 @@ class Page(Wire):
     cache: bool
     """Whether all but the document is in the client's cache after the first visit."""
     discovers_http3: bool
-    """Whether the client learns from responses over HTTP/2 that the server has HTTP/3 (Alt-Svc, RFC
-    7838); otherwise it knows before the first visit."""
+    """Whether the client learns from responses over HTTP/2 that the server offers HTTP/3 (Alt-Svc,
+    RFC 7838); otherwise it knows that before the first visit."""
     client: WebProgram | None
     """The program that loads the page; null for the endpoint itself."""
     server: WebProgram | None
@@ -99,7 +99,7 @@ class Page(Wire):
 
 
 class WebProgram(Wire):
-    """A program of the machine at one end of a page."""
+    """An installed program that is the client or the server of a page."""
 
     kind: WebProgramKind
     """The program's kind."""
@@ -123,9 +123,9 @@ class PageResource(Wire):
     location: str | None
     """The target of a redirect, as the response states it."""
     initiator: U32 | None
-    """Index of the resource that refers to it; null for the document."""
+    """Index of the resource that refers to this one; null for the document."""
     blocked_by: tuple[U32, ...] = Field(strict=False)
-    """Indices of the resources that must run before it: for a script, the stylesheets and the
+    """Indices of the resources that must run before this one: for a script, the stylesheets and
     scripts before it."""
     render_blocking: bool
     """Whether nothing is shown before the resource has run."""
@@ -143,26 +143,26 @@ class Resource(Wire):
     resource: U32
     """Index of the resource."""
     connection: U32
-    """Index of the connection over which the resource came."""
+    """Index of the connection over which the resource was received."""
     request: U32
     """Index of the request on its connection, from 0."""
     http: Http
-    """The version of HTTP over which the resource came."""
+    """The version of HTTP over which the resource was received."""
     status: U16
     """Status of the response."""
     bytes: U64
     """Size of the content as it arrived (`encodedBodySize`)."""
     fetch_start_ns: U64
-    """When the client wanted the resource (`fetchStart`), because what refers to it had run. The
-    request may have waited for a connection."""
+    """When the client could first request the resource (`fetchStart`), because a resource that
+    refers to it had run. The request may have waited for a connection."""
     request_start_ns: U64
-    """When the request was handed to a connection (`requestStart`)."""
+    """When the request was passed to a connection (`requestStart`)."""
     response_start_ns: U64
-    """When the head of the response was received (`responseStart`)."""
+    """When the header section of the response was received (`responseStart`)."""
     response_end_ns: U64
     """When the last byte of the content was received (`responseEnd`)."""
     sha256: str | None
-    """Hex SHA-256 of the content as it arrived, if asked for."""
+    """Hex SHA-256 of the content as it arrived; null if the job does not ask for it."""
 
     @property
     def first_byte_ns(self) -> int:

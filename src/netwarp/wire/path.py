@@ -13,10 +13,11 @@ Distribution = Annotated[
     Meaning(
         "The shapes of netem's delay distributions.",
         {
-            "uniform": "Flat between delay − jitter and delay + jitter.",
-            "normal": "Gaussian.",
-            "pareto": "Pareto.",
-            "paretonormal": "A quarter normal, three quarters Pareto.",
+            "uniform": "Uniform between delay − jitter and delay + jitter.",
+            "normal": "Gaussian distribution of delays.",
+            "pareto": "Pareto distribution of delays, with shape 3.",
+            "paretonormal": "A quarter of the normal quantile plus three quarters of the Pareto "
+            "quantile.",
         },
     ),
 ]
@@ -26,10 +27,10 @@ Neighbours = Annotated[
     Meaning(
         "Whether hosts and router know each other's MAC addresses at the start.",
         {
-            "warm": "They know them permanently: there is no ARP.",
-            "cold": "They do not: ARP asks for each address when the first packet needs it. Up "
-            "to three packets wait for the reply, as in ns-3 and in Linux before 3.3; of more, the "
-            "oldest are dropped.",
+            "warm": "Hosts and router know the MAC addresses permanently: there is no ARP.",
+            "cold": "Hosts and router do not know the MAC addresses: ARP asks for each when the "
+            "first packet needs it. Up to three packets wait for the reply, as in ns-3 and in "
+            "Linux before 3.3; if there are more, the oldest are dropped.",
         },
     ),
 ]
@@ -65,21 +66,22 @@ class Path(Wire):
     mtu_bytes: Annotated[U32, DETAIL]
     """Largest IP packet, headers included."""
     attached: Annotated[bool, DETAIL]
-    """Whether the client has its address on this path from the start. With a host that moves
-    between access points, that is so of the first path only; the server then has a single address,
-    that of the first path, reached over the path to which the client is attached."""
+    """Whether the client has its address on this path from the start. If the client moves between
+    access points, only the first path is attached at the start; the server then has a single
+    address, that of the first path, which is reached over the path to which the client is attached.
+    """
     neighbours: Annotated[Neighbours, Asks("ARP at the start", neutral="warm")]
-    """Whether the MAC addresses on its links are known from the start."""
+    """Whether hosts and router know each other's MAC addresses from the start."""
     down: Annotated[Impairments, INSIDE]
     """Impairments from server to client."""
     up: Annotated[Impairments, INSIDE]
     """Impairments from client to server."""
     ipv6: Annotated[bool, Asks("IPv6")] = False
-    """Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job
-    have the same version."""
+    """Whether the path's addresses are IPv6; otherwise they are IPv4. All paths of a job have the
+    same version."""
     dual: Annotated[bool, Asks("both versions of IP")] = False
-    """Whether each of its links has addresses of IPv4 beside those of IPv6. All paths of a job have
-    the same versions."""
+    """Whether each link of the path has IPv4 addresses in addition to IPv6 ones. All paths of a job
+    have the same versions."""
 
     @property
     def idle_rtt_ns(self) -> int:
@@ -108,9 +110,9 @@ class Impairments(Wire):
     limit_packets: Annotated[U32, DETAIL]
     """The most packets in netem: those in the delay line and those queued for the bottleneck."""
     shaper_queue_bytes: Annotated[U32 | None, Asks("a rate that changes")]
-    """Size of the queue of a shaper behind netem, which limits the rate instead of netem where it
-    changes or where a discipline serves the queue. A packet waits there until those before it have
-    been sent, and is then sent at the rate of that moment, whereas netem would keep the rate at the
+    """Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper does so
+    if the rate changes, or if a discipline serves the queue: a packet waits until those before it
+    have been sent, and is then sent at the current rate, whereas netem would use the rate at the
     packet's arrival."""
     discipline: Annotated[Discipline | None, Asks("a queueing discipline")]
     """The queueing discipline of the bottleneck, behind netem; null for the first-in first-out
@@ -124,41 +126,43 @@ class Impairments(Wire):
     seed: Annotated[U64, DETAIL]
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
     in_order: Annotated[bool, Asks("order in spite of jitter")] = False
-    """Whether a packet leaves netem only after those before it, however short its delay. If netem
-    limits the rate, this is always so."""
+    """Whether a packet leaves netem only after those before it, even if its delay is shorter. If
+    netem limits the rate, this is always so."""
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
-    them; 0 for each by itself. It is a second netem, behind all else of the direction (`slot`)."""
+    them; 0 if they are not collected. A second netem does this, behind everything else of the
+    direction (`slot`)."""
     link_loss_ratio: Annotated[Ratio, Asks("losses that the link repairs")] = 0.0
-    """Share of transmissions that are lost on the link and repeated by it, 0 to 1: such a packet
-    comes later, and so do those behind it. The third repetition always arrives. There is then no
-    jitter."""
+    """Share of transmissions that are lost on the link and repeated by the link itself, 0 to 1:
+    such a packet arrives later, and so do those behind it. The third repetition always arrives. If
+    it is not 0, there is no jitter."""
     link_repair_ns: Annotated[U64, DETAIL] = 0
     """Time from a transmission that is lost on the link to its repetition."""
     policer_bytes: Annotated[U32 | None, Asks("a policer")] = None
-    """Size of a policer's bucket: so many bytes pass at once, further ones at the rate; packets
-    beyond that are lost, except one that may wait. Null if the rate is that of a link. The shaper
-    implements the policer, with a queue of one packet."""
+    """Size of a policer's token bucket: that many bytes pass at once, further ones at the rate;
+    packets beyond that are lost, except one that may wait. Null for a link, which sends at its
+    rate. The shaper implements the policer, with a queue of one packet."""
 
 
 class Discipline(Wire):
     """The queueing discipline of a bottleneck, as the child of the shaper that limits the rate."""
 
     kind: DisciplineKind
-    """The discipline's kind."""
+    """Which queueing discipline of the kernel it is."""
     limit_packets: Annotated[U32, DETAIL]
     """The most packets that the discipline queues."""
     frame_bytes: Annotated[U32, DETAIL]
-    """Bytes of the direction's frames, for disciplines that bound the memory of packets."""
+    """Size of the direction's largest frames, for disciplines that limit memory instead of packets.
+    """
     ecn: Annotated[bool, DETAIL]
     """Whether the discipline marks packets of ECN-capable senders instead of dropping them (RFC
     3168).
     """
     any_ect: Annotated[bool, DETAIL] = False
-    """Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and
-    otherwise only those with ECT(1) (RFC 9331)."""
+    """Whether the low-latency queue of `dualpi2` gets all packets of ECN-capable senders; otherwise
+    it gets only those with ECT(1) (RFC 9331)."""
     ack_filter: Annotated[bool, DETAIL] = False
-    """Whether `cake` drops acknowledgements of TCP that wait while later ones make them superfluous
+    """Whether `cake` drops queued TCP acknowledgements that later ones make superfluous
     (`TCA_CAKE_ACK_FILTER`)."""
 
 
@@ -228,7 +232,7 @@ class PeriodicLoss(Wire):
     kind: Literal["every"]
     """Always `every`."""
     packets: Annotated[PacketNumber, Field(ge=2), DETAIL]
-    """Number of packets of which the last is lost."""
+    """Length of a group of packets, of which the last is lost."""
 
     @property
     def mean_ratio(self) -> float:
@@ -273,7 +277,7 @@ class Reorder(Wire):
     """Reordering of packets, as netem's `reorder` does it."""
 
     ratio: Annotated[Ratio, Asks("reordering")]
-    """Share of packets sent on at once; 0 is none."""
+    """Share of packets that are sent at once, without the delay; 0 for none."""
     correlation: Annotated[Ratio, DETAIL]
     """Correlation of successive draws, 0 to 1."""
     gap: Annotated[U32, DETAIL]

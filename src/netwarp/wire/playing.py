@@ -21,7 +21,7 @@ class Segment(Wire):
     quality: U32
     """Index of the quality."""
     connection: U32
-    """Index of the connection that carried its last byte."""
+    """Index of the connection that carried the segment's last byte."""
     stream: U32
     """Index of the stream on that connection."""
     bytes: U64
@@ -34,14 +34,15 @@ class Segment(Wire):
     last_byte_ns: U64
     """When the last byte was received."""
     buffer_ns: U64
-    """Play time in the buffer when the player wanted it."""
+    """Play time in the buffer when the player wanted the segment."""
     sha256: str | None
-    """Hex SHA-256 of the received bytes, if asked for."""
+    """Hex SHA-256 of the received bytes; null if the job does not ask for it."""
 
 
 class CutSegment(Wire):
-    """A segment that the player wanted and did not get, because the viewer moved or left before it
-    had arrived. Its loading delay is longer than from `requested_ns` to `cut_ns`.
+    """A segment that the player wanted and did not get, because the viewer sought or the session
+    ended before it had arrived. Its loading delay would have been longer than from `requested_ns`
+    to `cut_ns`.
     """
 
     record: Literal["cut_segment"]
@@ -55,15 +56,15 @@ class CutSegment(Wire):
     requested_ns: U64
     """When the player wanted the segment."""
     cut_ns: U64
-    """When the segment was cut off, because the viewer moved or left."""
+    """When the player gave the segment up, because the viewer sought or the session ended."""
     cause: CutCause
-    """What cut the segment off."""
+    """Why the player gave the segment up."""
 
 
 CutCause = Annotated[
     Literal["seek", "end"],
     Meaning(
-        "What cut a segment off.",
+        "Why a player gave a segment up.",
         {"seek": "The viewer moved the play position.", "end": "The viewer's session was over."},
     ),
 ]
@@ -77,11 +78,11 @@ class Player(Wire):
     at_ns: U64
     """When the action happened."""
     action: Action
-    """What the player did."""
+    """The action."""
 
 
 class Play(Wire):
-    """The player plays: at first, after a stall, after a seek."""
+    """Playback begins, or resumes after a stall or a seek."""
 
     kind: Literal["play"]
     """Always `play`."""
@@ -102,7 +103,7 @@ class Seek(Wire):
     kind: Literal["seek"]
     """Always `seek`."""
     segment: U32
-    """The segment to whose beginning the viewer moves."""
+    """The segment to whose beginning the viewer seeks."""
 
 
 class Switch(Wire):
@@ -115,7 +116,7 @@ class Switch(Wire):
 
 
 class PlayEnd(Wire):
-    """The viewer has seen enough."""
+    """The viewer's session ends."""
 
     kind: Literal["end"]
     """Always `end`."""

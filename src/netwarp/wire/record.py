@@ -37,7 +37,7 @@ ClockKind = Annotated[
 
 
 class Start(Wire):
-    """First record: what carried out the run."""
+    """First record: the run, and the endpoint and kernel that carried it out."""
 
     record: Literal["start"]
     """Always `start`."""
@@ -66,7 +66,7 @@ class TimelineEvent(Wire):
 
 class Usage(Wire):
     """CPU time of one side's process, and of the program that it ran. It is recorded in real time
-    only: in virtual time computing is free.
+    only: in virtual time computing takes no time.
     """
 
     record: Literal["usage"]
@@ -91,8 +91,8 @@ class OfWorkload(Wire):
 
 
 class GaveUp(Wire):
-    """A side's transport has given up, since the peer did not answer any more: a result of the path
-    between them. What the workload would have recorded is missing.
+    """A side's transport has given up, because the peer no longer answered: a result of the path
+    between them. The records that the workload would have written are missing.
     """
 
     record: Literal["gave_up"]
@@ -100,7 +100,7 @@ class GaveUp(Wire):
     side: Side
     """The side whose transport gave up first."""
     at_ns: U64
-    """When the transport of that side gave up, in nanoseconds after the epoch."""
+    """When the transport of that side gave up, in nanoseconds after the run's epoch."""
     cause: str
     """What was attempted, and how that ended."""
 
@@ -111,7 +111,7 @@ class End(Wire):
     record: Literal["end"]
     """Always `end`."""
     virtual_ns: U64
-    """The run's clock at the end."""
+    """Time of the run's clock at the end."""
     failure: Failure | None
     """Why the run failed; null if it succeeded."""
 

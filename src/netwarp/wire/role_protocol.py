@@ -29,8 +29,8 @@ class BeginOrder(Wire):
     """Hex DER of the server's certificate as it came with `ready`, for the client to trust; null
     for the server and where there is none."""
     token: str | None
-    """The first bytes of every request of the run, in hex, where strangers could reach the server;
-    else null. Runs over other people's stacks never have one."""
+    """The first bytes of every request of the run, in hex, if hosts outside the run could reach the
+    server; otherwise null. Runs over other implementations' stacks never have one."""
 
 
 class AttachedOrder(Wire):

@@ -43,9 +43,9 @@ class ConnectionSamples(Wire):
     record: Literal["connection_samples"]
     """Always `connection_samples`."""
     side: Side
-    """The side at whose end the connection was sampled."""
+    """The side whose end of the connection was sampled."""
     server_port: U32
-    """The server's port. The client's port is random, and in no record."""
+    """The server's port of the connection. The client's port is random, and not recorded."""
     at_ns: tuple[U64, ...]
     """When each sample was taken."""
     cwnd_bytes: tuple[U64, ...]
@@ -64,13 +64,13 @@ class ConnectionSamples(Wire):
     """Packets retransmitted since the connection was set up: TCP's segments, SCTP's chunks; for
     QUIC the data declared lost, in full packets."""
     pacing_rate_bit_s: tuple[U64, ...]
-    """Pacing rate; 0 without pacing."""
+    """Pacing rate, in bit/s; 0 without pacing."""
     busy_ns: tuple[U64, ...]
     """Time since the connection was set up with data to send or unacknowledged. TCP counts this
     time and those of the next two columns; for SCTP and QUIC each sample stands for the time since
     the previous one."""
     rwnd_limited_ns: tuple[U64, ...]
-    """Part of `busy_ns` in which the peer's receive window kept it from sending."""
+    """Part of `busy_ns` in which the peer's receive window limited sending."""
     sndbuf_limited_ns: tuple[U64, ...]
     """Part of `busy_ns` in which all data in the send buffer had been sent, and the buffer had no
     room for more."""

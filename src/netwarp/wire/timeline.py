@@ -22,7 +22,7 @@ class Timeline(Wire):
     events: Annotated[tuple[Event, ...], INSIDE] = Field(strict=False)
     """Single events, in order of time."""
     redraws: Annotated[tuple[Redraw, ...], CHANGES] = Field(strict=False)
-    """Delays that are drawn at random again and again, periodically."""
+    """Delays that change at random, periodically."""
     traces: Annotated[tuple[Trace, ...], CHANGES] = Field(strict=False)
     """Rates that follow a trace."""
 
@@ -54,7 +54,7 @@ class Event(Wire):
     """An event of a path."""
 
     at_ns: Annotated[U64, DETAIL]
-    """When the event occurs, in nanoseconds after the epoch."""
+    """When the event occurs, in nanoseconds after the run's epoch."""
     path: Annotated[U32, DETAIL]
     """Index of the path."""
     change: Annotated[Change, CHANGES]
@@ -90,7 +90,9 @@ class Delay(Wire):
 
 
 class Rate(Wire):
-    """The shaper of a direction changes its rate: that of packets whose sending begins later."""
+    """The shaper of a direction changes its rate, for packets whose transmission begins from now
+    on.
+    """
 
     kind: Literal["rate"]
     """Always `rate`."""
@@ -122,12 +124,12 @@ Change = Annotated[
 
 
 class Redraw(Wire):
-    """A path whose delay is drawn again at a fixed period, from a normal distribution cut at 0."""
+    """A path whose delay is drawn at random periodically, from a normal distribution cut at 0."""
 
     path: Annotated[U32, DETAIL]
     """Index of the path."""
     period_ns: Annotated[int, Field(ge=1, lt=2**64), DETAIL]
-    """Time between draws; the first is made at the epoch."""
+    """Time between draws; the first is made at the run's epoch."""
     mean_ns: Annotated[U64, DETAIL]
     """Mean of the round-trip time, half of which goes to each direction."""
     deviation_ns: Annotated[U64, DETAIL]
@@ -146,4 +148,4 @@ class Trace(Wire):
     step_ns: Annotated[int, Field(ge=1, lt=2**64), DETAIL]
     """How long each of the rates holds."""
     rates_bit_s: Annotated[tuple[U64, ...], DETAIL] = Field(min_length=1, strict=False)
-    """The rates from the epoch on, one for each step; at 0 nothing is sent."""
+    """The rates from the run's epoch on, one for each step; at 0 nothing is sent."""

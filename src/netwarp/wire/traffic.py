@@ -1,4 +1,4 @@
-"""The workload `traffic` of a job, and its record: many transfers of drawn sizes."""
+"""The workload `traffic` of a job, and its record: many transfers of random sizes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Traffic(Wire):
     kind: Literal["traffic"]
     """Always `traffic`."""
     seed: U64
-    """Seed of the sizes, and of the arrivals that are drawn."""
+    """Seed of the flows' sizes, and of their start times if these are random."""
     flows: Annotated[int, Field(ge=1, lt=2**32)]
     """Number of flows."""
     arrivals: Arrivals
@@ -42,8 +42,8 @@ class SizePoint(Wire):
 
 
 class FlowTable(Wire):
-    """The flows of a `traffic`, in the order in which they were due; each has a place in all
-    columns.
+    """The flows of a `traffic` workload, as columns in the order in which they were due: numbers
+    with the same index belong to the same flow.
     """
 
     record: Literal["flow_table"]

@@ -31,8 +31,8 @@ class Connection(Wire):
     abandoned: bool
     """Whether the connection was given up because the client moved to another path."""
     resumed: Resume
-    """What the connection used of an earlier one, as the stack reports at the end: it may be less
-    than was asked for."""
+    """Whether and how the connection resumed an earlier session, as the stack reports at the end:
+    that may be less than the job allows."""
     start_ns: U64
     """When the client called `connect`, for the first time if it moved before the handshake was
     complete and began again; for a server, when it accepted the connection."""
@@ -72,11 +72,11 @@ class Stats(Wire):
     smoothed_rtt_ns: U64 | None
     """Smoothed RTT at the end."""
     min_rtt_ns: U64 | None
-    """Smallest RTT the stack saw."""
+    """Smallest RTT that the stack measured."""
     congestion_window_bytes: U64 | None
     """Congestion window at the end."""
     busy_ns: U64 | None
-    """Time with data to send."""
+    """Time in which there was data to send."""
     receive_window_limited_ns: U64 | None
     """Part of `busy_ns` in which the peer's receive window limited sending."""
     send_buffer_limited_ns: U64 | None
@@ -84,14 +84,14 @@ class Stats(Wire):
 
 
 class Merged(Wire):
-    """The file that the receiver put together from the chunks of a transfer."""
+    """The file into which the receiver merged the chunks of a transfer."""
 
     record: Literal["merged"]
     """Always `merged`."""
     transfer: U32
     """Index of the run's transfer, from 0."""
     chunks: U32
-    """How many files were put together."""
+    """How many chunk files were merged."""
     merged_ns: U64
     """When the file was complete. Neither computing nor writing takes virtual time."""
     bytes: U64
@@ -120,16 +120,18 @@ class Transfer(Wire):
     bytes: U64
     """Content bytes sent or received."""
     resumed_at_bytes: U64
-    """Sender: how many bytes of the chunk had been carried by earlier connections that were given
+    """At the sender: how many bytes of the chunk earlier connections had carried, which were given
     up."""
     first_byte_ns: U64
-    """Receiver: when the first content byte was received. Sender: when the first byte was handed to
-    the transport."""
+    """At the receiver: when the first content byte was received. At the sender: when the first byte
+    was passed to the transport."""
     last_byte_ns: U64
-    """Receiver: when the last content byte was received or, where the job's `done` is `transfer`,
-    the end of the stream. Sender: when it learned that all had arrived."""
+    """At the receiver: when the last content byte was received or, if the job's `done` is
+    `transfer`, the end of the stream. At the sender: when it learned that everything had arrived.
+    """
     sha256: str | None
-    """Hex SHA-256 of the content as this end saw it, if asked for."""
+    """Hex SHA-256 of the content as this end sent or received it; null if the job does not ask for
+    it."""
     longest_gap_ns: U64 | None
     """Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals
     of new content. TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen."""
@@ -160,6 +162,6 @@ class Goodput(Wire):
     record: Literal["goodput"]
     """Always `goodput`."""
     step_ns: U64
-    """Width of each step, from the epoch on."""
+    """Width of each step, from the run's epoch on."""
     bytes: tuple[U64, ...] = Field(strict=False)
     """Content bytes received in each step, up to the last step with any."""

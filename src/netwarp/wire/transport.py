@@ -25,7 +25,7 @@ TransportKind = Annotated[
 Model = Annotated[
     Literal["kernel", "ns3", "ns3default"],
     Meaning(
-        "Whose transport and path it is: real ones, or models of the simulator ns-3.",
+        "Whether transport and path are the kernel's, or models of the simulator ns-3.",
         {
             "kernel": "The kernel's transport, and its path.",
             "ns3": "ns-3's, set up like Linux: CUBIC, SACK, ten segments of what the MTU allows as "
@@ -40,10 +40,10 @@ Model = Annotated[
 Resume = Annotated[
     Literal["none", "1rtt", "0rtt"],
     Meaning(
-        "What connections of a later transfer use of those of earlier ones, never of their own. "
-        "Early data can be replayed: whoever has a copy of a client's first flight can send it to "
-        "the server again (RFC 8446, section 8), so it is only for requests that may be answered "
-        "twice.",
+        "How connections resume sessions of earlier transfers' connections, never of their own "
+        "transfer's. Early data can be replayed: whoever has a copy of a client's first flight "
+        "can send it to the server again (RFC 8446, section 8), so it is only for requests that "
+        "may be answered twice.",
         {
             "none": "Nothing: every handshake is a full one.",
             "1rtt": "TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.",
@@ -56,10 +56,11 @@ Reconnect = Annotated[
     Meaning(
         "What happens to open connections when the client's address changes.",
         {
-            "new": "They are given up: the client opens new ones, and every unfinished content "
-            "goes on at the byte reached.",
-            "migrate": "They go on over the new address: QUIC's migration (RFC 9000, section 9), "
-            "SCTP's dynamic address reconfiguration (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).",
+            "new": "Connections are given up: the client opens new ones, and every unfinished "
+            "content continues at the byte reached.",
+            "migrate": "Connections continue over the new address: QUIC's migration (RFC 9000, "
+            "section 9), SCTP's dynamic address reconfiguration (RFC 5061), MPTCP's subflows (RFC "
+            "8684, 3.2).",
         },
     ),
 ]
@@ -82,7 +83,7 @@ class Transport(Wire):
     kind: TransportKind
     """The protocol that carries the bytes."""
     stack: Stack | None
-    """The implementation, if it is not netwarp's own."""
+    """The implementation; null for netwarp's own."""
     model: Model
     """Whether the kernel or a simulator implements the transport. The endpoint carries out only the
     kernel's."""
@@ -96,17 +97,17 @@ class Transport(Wire):
     initial_window_packets: U32
     """Initial congestion window, in full-size packets."""
     mss_bytes: U32 | None
-    """Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293,
+    """Limit of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293,
     3.7.1), payload and TCP options together; with timestamps the payload is 12 bytes less. SCTP:
     the largest piece of a message in one DATA chunk (RFC 6458, 8.1.16), of which several may share
     a packet."""
     nodelay: bool
     """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
     ecn: bool | None
-    """Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null,
-    on a path where nothing marks, leaves it to each stack."""
+    """Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null
+    leaves it to each stack, on a path where nothing marks packets."""
     resume: Resume
-    """What a later connection of the run uses of an earlier one."""
+    """Whether and how later connections of the run resume the sessions of earlier ones."""
     reconnect: Reconnect
     """What happens to connections when the client moves to another path."""
     tcp: TcpOptions
@@ -131,18 +132,20 @@ class Transport(Wire):
 Contract = Annotated[
     Literal["roles", "interop"],
     Meaning(
-        "The contract between netwarp and a stack's program.",
+        "The interface between netwarp and a stack's program.",
         {
             "roles": "The role protocol (`docs/role-protocol.md`).",
-            "interop": "What the QUIC interop runner says to the endpoints that it tests, in their "
-            "environment: of the transport's options, nothing.",
+            "interop": "The environment variables with which the QUIC interop runner starts the "
+            "endpoints that it tests. They do not include the transport's options.",
         },
     ),
 ]
 
 
 class Stack(Wire):
-    """Another implementation: a program that takes the place of the roles."""
+    """Another implementation: a program that is started in place of netwarp's own server and
+    client.
+    """
 
     name: str
     """Name of the implementation, such as `quic-go`."""
@@ -226,7 +229,7 @@ class TcpOptions(Wire):
             of_host="a setting of devices",
         ),
     ] = None
-    """The most packets that TCP hands over at once, of which the host makes single ones
+    """The most packets that TCP passes to a device as one large segment, which the host then splits
     (`gso_max_segs` of its devices); null for the kernel's default."""
     hystart: Annotated[
         bool | None,
@@ -239,8 +242,8 @@ class TcpOptions(Wire):
             of_host="a parameter of a whole kernel (tcp_cubic.hystart)",
         ),
     ] = None
-    """Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter
-    of the whole kernel); null for the kernel's default, true."""
+    """Whether CUBIC may end slow start when round-trip times increase (`tcp_cubic.hystart`, a
+    parameter of the whole kernel); null for the kernel's default, true."""
     mtu_probing: Annotated[
         bool,
         Option(
@@ -280,7 +283,7 @@ class SctpOptions(Wire):
             "SizeBytes",
         ),
     ]
-    """Largest message that the sender hands over at once."""
+    """Largest message that the sender passes to SCTP, in bytes."""
     unordered: Annotated[
         bool,
         Option(

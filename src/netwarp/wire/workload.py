@@ -17,19 +17,22 @@ Dial = Annotated[
     Literal["sequential", "parallel"],
     Meaning(
         "The order in which several connections are opened.",
-        {"sequential": "Each when the one before is connected.", "parallel": "All at once."},
+        {
+            "sequential": "One after another: each when the one before is connected.",
+            "parallel": "All at the same time.",
+        },
     ),
 ]
 
 Done = Annotated[
     Literal["chunk", "transfer"],
     Meaning(
-        "How the sender learns that all has arrived.",
+        "How the sender learns that all content has arrived.",
         {
             "chunk": "The receiver answers each chunk with a byte on the chunk's stream.",
-            "transfer": "The sender ends each stream after its chunk, and the receiver waits for"
-            " these ends. When it has all, it says so with a byte on one more stream of the"
-            " connection, or closes the connections where they have no streams.",
+            "transfer": "The sender ends each stream after its chunk, and the receiver waits for "
+            "these ends. When it has everything, it confirms that with a byte on one more stream "
+            "of the connection, or closes the connections if they have no streams.",
         },
     ),
 ]
@@ -56,17 +59,17 @@ class Bulk(Extended):
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
     """How often the content is sent, on new connections each time; later ones may resume."""
     merge: bool
-    """Whether the receiver writes each chunk to a file, puts the files together in order to one
-    once its connections are closed, and compares that with the sender's content. Otherwise the
-    hashes of the chunks are compared."""
+    """Whether the receiver writes each chunk to a file, merges the files in order once its
+    connections are closed, and compares the result with the sender's content. Otherwise the hashes
+    of the chunks are compared."""
     done: Done
     """How the sender learns that all content has arrived."""
     duration_ns: U64 | None
     """Time after its beginning at which the client aborts, so that what has arrived by then is the
     result. Null: the content arrives completely."""
     case: InteropCase | None = None
-    """The test case of the QUIC interop runner that programs with its interface carry out; null for
-    one file in the case `transfer`."""
+    """The test case that programs with the interop runner's interface carry out; null for the case
+    `transfer` with one file."""
 
 
 class InteropCase(Wire):
@@ -79,7 +82,7 @@ class InteropCase(Wire):
     file_bytes: Annotated[tuple[U64, ...], Field(min_length=1, strict=False)]
     """Sizes of the files that the client requests; together they are the content."""
     name_bytes: U32
-    """Length of each file's name."""
+    """Length of each file's name, in characters."""
     certificates: U32
     """Number of certificates in the server's chain, without the authority's."""
 
@@ -87,9 +90,9 @@ class InteropCase(Wire):
 ViewerClock = Annotated[
     Literal["play", "wall"],
     Meaning(
-        "The time that a viewer counts.",
+        "By which time a viewer counts.",
         {
-            "play": "Play time: it stands still while nothing plays.",
+            "play": "The time played: it stands still while nothing plays.",
             "wall": "The run's time since the client started, whether anything plays or not.",
         },
     ),
@@ -99,7 +102,7 @@ ViewerClock = Annotated[
 class Stream(Extended):
     """A medium in segments, each in several qualities, fetched by a player that adapts.
 
-    The viewer watches for `watch_ns`, and may move the play position at every full second of it.
+    The viewer watches for `watch_ns`, and may seek at every full second.
     """
 
     before: ClassVar[Mapping[str, object]] = {"viewer_clock": "play"}
@@ -111,15 +114,15 @@ class Stream(Extended):
     segments: Annotated[int, Field(ge=1, lt=2**32)]
     """The medium's length in segments."""
     segment_ns: U64
-    """Play time of a segment."""
+    """Play time of each segment."""
     qualities: tuple[Quality, ...] = Field(min_length=1, strict=False)
     """The qualities of the medium, lowest first."""
     rule: Rule
     """Which quality the player asks for."""
     viewer_clock: ViewerClock
-    """Which time the viewer counts, for seeks and for the session's length."""
+    """By which clock the viewer counts time, for seeks and for the session's length."""
     watch_ns: U64
-    """Time until the viewer is done, by the viewer's clock."""
+    """How long the viewer watches, by the viewer's clock."""
     start_buffer_ns: U64
     """Play time that must be buffered before playing starts, or continues after a stall or a
     seek."""
@@ -147,7 +150,7 @@ class Quality(Wire):
 
 
 class DelayRule(Wire):
-    """Chooses by the delay that the player measured of the previous segment, from its request to
+    """Chooses by the delay that the player measured for the previous segment, from its request to
     the first byte of the answer: the highest quality below the first bound, the next below the
     second, and so on. Retransmissions and other data in the queue are part of it.
     """
@@ -232,4 +235,8 @@ class FileContent(Wire):
     """Size of the file when the run was planned; a run is refused if it has changed."""
 
 
-Content = Annotated[Seeded | FileContent, Field(discriminator="kind"), Meaning("Bytes to send.")]
+Content = Annotated[
+    Seeded | FileContent,
+    Field(discriminator="kind"),
+    Meaning("The content of a transfer: the bytes to send."),
+]

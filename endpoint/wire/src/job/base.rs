@@ -9,12 +9,12 @@ pub const JOB_FORMAT: u32 = 2;
 /// Version of the format of records. A reader refuses any other.
 pub const RECORD_FORMAT: u32 = 1;
 
-/// A direction of travel.
+/// A direction of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Server to client.
+    /// From the server to the client.
     Down,
-    /// Client to server.
+    /// From the client to the server.
     Up,
 }

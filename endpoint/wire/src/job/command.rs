@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A server and a client that are programs of the machine, each in its host's namespaces.
+/// A server and a client that are installed programs, each in its host's namespaces.
 ///
 /// They see the machine's files, but what they write goes to layers in memory above these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Command {
     pub server: Vec<String>,
     /// The client's program and its arguments, started when the server is ready. The run is over when it has ended.
     pub client: Vec<String>,
-    /// The sign that the server is ready.
+    /// How to see that the server is ready.
     pub ready: Ready,
     /// Environment variables of both programs, besides the usual ones.
     pub environment: Vec<Variable>,
@@ -23,9 +23,9 @@ pub struct Command {
     pub memory_bytes: u64,
     /// Date at which the programs start, by the clock in virtual time, in seconds since 1970.
     pub start_date_s: u64,
-    /// Whether coarse clocks are as exact as the others, in virtual time.
+    /// Whether programs that read coarse clocks get exact times, in virtual time.
     pub exact_coarse_clocks: bool,
-    /// Whether both hosts have the same layer, so that each sees the files and Unix sockets of the other; otherwise
+    /// Whether both hosts share one file system, so that each sees the files and Unix sockets of the other; otherwise
     /// each has its own.
     pub shared: bool,
     /// Whether the files that the programs write are kept, in `written/` of the run directory.
@@ -39,7 +39,7 @@ pub struct Command {
     pub programs: Vec<HostProgram>,
 }
 
-/// What says that a server is ready for its client.
+/// How to see that a server is ready for its client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
@@ -61,7 +61,7 @@ pub enum Ready {
     },
 }
 
-/// A variable of an environment.
+/// An environment variable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Variable {
@@ -109,15 +109,15 @@ pub enum Extraction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HostProgram {
-    /// The host, on which no other program of the job is started.
+    /// The host on which the program runs. No other program of the job runs there.
     pub host: String,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// The sign that the program is ready.
+    /// How to see that the program is ready.
     pub ready: Ready,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

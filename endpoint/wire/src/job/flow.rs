@@ -12,11 +12,11 @@ use super::Direction;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Flow {
-    /// Seed of the arrivals that are drawn.
+    /// Seed of the arrivals, if these are random.
     pub seed: u64,
     /// The direction of the messages.
     pub direction: Direction,
-    /// Size of each message. It begins with its number, when it was due and when it was sent.
+    /// Size of each message. Its first bytes are its number, when it was due and when it was sent.
     pub message_bytes: u16,
     /// When messages are due.
     pub arrivals: Arrivals,
@@ -65,11 +65,11 @@ pub enum Arrivals {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Rr {
-    /// Seed of the arrivals that are drawn.
+    /// Seed of the arrivals, if these are random.
     pub seed: u64,
-    /// Size of each request. It begins with its number, when it was due and when it was sent.
+    /// Size of each request. Its first bytes are its number, when it was due and when it was sent.
     pub request_bytes: u16,
-    /// Size of each response. It begins with its request's number and times.
+    /// Size of each response. Its first bytes are its request's number and times.
     pub response_bytes: u16,
     /// When requests are due.
     pub arrivals: Arrivals,

@@ -52,8 +52,8 @@ pub struct Job {
     /// The guest kernel, by a version or the name of its build; null for the machine's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub kernel: Option<String>,
-    /// The network whose links the job's paths are; null where each path is a client, a router and a server, of which
-    /// the first and the last are the same on all paths.
+    /// The network that the job describes, whose links are the job's paths; null if each path leads from the one client
+    /// over a router of its own to the one server.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub network: Option<Network>,
 }
@@ -64,9 +64,10 @@ pub struct Job {
 pub struct Exchange {
     /// Name of the workload, in a study whose runs can have several.
     pub name: Option<String>,
-    /// The port on which the workload's server listens; null for the port of a server that is alone.
+    /// The port on which the workload's server listens; null for the default port, if the run has one workload.
     pub port: Option<u16>,
-    /// When the workload's client begins, in nanoseconds after the epoch, or when its server is ready if that is later.
+    /// When the workload's client begins, in nanoseconds after the run's epoch, or when its server is ready if that is
+    /// later.
     pub start_ns: u64,
     /// The transport and its options.
     pub transport: Transport,
@@ -99,7 +100,7 @@ pub struct Limits {
     pub virtual_ns: u64,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -11,7 +11,7 @@ pub struct Ends {
     pub client: String,
     /// The host of the workload's server.
     pub server: String,
-    /// Indices of the links between these hosts, from the client to the server: the shortest way.
+    /// Indices of the links between these hosts, from the client to the server, over the fewest links.
     pub links: Vec<u32>,
 }
 
@@ -19,18 +19,18 @@ pub struct Ends {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Network {
-    /// Names of the hosts, at most twelve characters each: the kernel's names of devices have no room for more. Each
-    /// host has one link.
+    /// Names of the hosts, at most twelve characters each, as names of network devices are made of them. Each host has
+    /// one link.
     pub hosts: Vec<String>,
     /// Names of the routers.
     pub routers: Vec<String>,
-    /// The place in the network of each of the job's paths, in their order.
+    /// The links: for each of the job's paths, in the same order, where it lies in the network.
     pub links: Vec<Link>,
     /// Routers that translate addresses. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub nats: Vec<Nat>,
-    /// Routers of which no ICMP message leaves: so no sender learns from them that a packet was too big for a link, or
-    /// that it had been forwarded too often. Left out: none.
+    /// Routers that send no ICMP messages, so that no sender learns from them that a packet was too big for a link, or
+    /// that its hop limit was exceeded. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub silent: Vec<String>,
 }
@@ -44,7 +44,7 @@ pub struct Link {
     pub first: String,
     /// The node at the other end.
     pub second: String,
-    /// The link's name; null for one that is made of the names of its two nodes.
+    /// The link's name; null for the default, which is formed from the names of its two nodes.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub name: Option<String>,
 }
@@ -58,8 +58,7 @@ pub struct Nat {
     pub router: String,
     /// Index of the link that leads to the outside.
     pub link: u32,
-    /// Whether the outer port of each new mapping is drawn at random. Otherwise it is the host's own wherever that is
-    /// free.
+    /// Whether each new mapping gets a random outer port. Otherwise it keeps the host's port if that is free.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub random_ports: bool,
     /// Seconds without a packet after which a mapping of UDP or of an established TCP connection is forgotten. Left
@@ -68,7 +67,7 @@ pub struct Nat {
     pub timeout_s: Option<u32>,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

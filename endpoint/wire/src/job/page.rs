@@ -25,8 +25,8 @@ pub struct Page {
     pub visits: u32,
     /// Whether all but the document is in the client's cache after the first visit.
     pub cache: bool,
-    /// Whether the client learns from responses over HTTP/2 that the server has HTTP/3 (Alt-Svc, RFC 7838); otherwise
-    /// it knows before the first visit.
+    /// Whether the client learns from responses over HTTP/2 that the server offers HTTP/3 (Alt-Svc, RFC 7838);
+    /// otherwise it knows that before the first visit.
     pub discovers_http3: bool,
     /// The program that loads the page; null for the endpoint itself.
     pub client: Option<WebProgram>,
@@ -62,9 +62,9 @@ pub struct PageResource {
     pub status: u16,
     /// The target of a redirect, as the response states it.
     pub location: Option<String>,
-    /// Index of the resource that refers to it; null for the document.
+    /// Index of the resource that refers to this one; null for the document.
     pub initiator: Option<u32>,
-    /// Indices of the resources that must run before it: for a script, the stylesheets and the scripts before it.
+    /// Indices of the resources that must run before this one: for a script, the stylesheets and scripts before it.
     pub blocked_by: Vec<u32>,
     /// Whether nothing is shown before the resource has run.
     pub render_blocking: bool,
@@ -74,11 +74,11 @@ pub struct PageResource {
     pub incremental: bool,
 }
 
-/// What a resource is to the page that has it.
+/// The role of a resource in its page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceType {
-    /// The page itself, or one in a frame of it.
+    /// The page's HTML, or that of a frame in it.
     Document,
     /// CSS.
     Stylesheet,
@@ -86,15 +86,15 @@ pub enum ResourceType {
     Script,
     /// An image, of any format.
     Image,
-    /// A font that the page brings along.
+    /// A web font.
     Font,
-    /// What a script asked for.
+    /// Data that a script fetches.
     Fetch,
     /// A resource of none of the other types.
     Other,
 }
 
-/// A program of the machine at one end of a page.
+/// An installed program that is the client or the server of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct WebProgram {
@@ -104,14 +104,14 @@ pub struct WebProgram {
     pub names: Vec<String>,
 }
 
-/// A program that is not netwarp's own.
+/// The kinds of installed browsers and web servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WebProgramKind {
-    /// The browser, without a window.
+    /// The browser Chromium, without a window.
     Chromium,
-    /// A server of HTTP/1.1, 2 and 3, whose QUIC is quic-go.
+    /// Caddy, a server for HTTP/1.1, HTTP/2 and HTTP/3, whose QUIC is quic-go.
     Caddy,
-    /// A server of HTTP/1.1 and 2.
+    /// nginx, as a server for HTTP/1.1 and HTTP/2.
     Nginx,
 }

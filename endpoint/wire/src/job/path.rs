@@ -9,20 +9,21 @@ use serde::{Deserialize, Serialize};
 pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
-    /// Whether the client has its address on this path from the start. With a host that moves between access points,
-    /// that is so of the first path only; the server then has a single address, that of the first path, reached over
-    /// the path to which the client is attached.
+    /// Whether the client has its address on this path from the start. If the client moves between access points, only
+    /// the first path is attached at the start; the server then has a single address, that of the first path, which is
+    /// reached over the path to which the client is attached.
     pub attached: bool,
-    /// Whether the MAC addresses on its links are known from the start.
+    /// Whether hosts and router know each other's MAC addresses from the start.
     pub neighbours: Neighbours,
     /// Impairments from server to client.
     pub down: Impairments,
     /// Impairments from client to server.
     pub up: Impairments,
-    /// Whether the addresses on its links are of IPv6, and otherwise of IPv4. All paths of a job have the same version.
+    /// Whether the path's addresses are IPv6; otherwise they are IPv4. All paths of a job have the same version.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ipv6: bool,
-    /// Whether each of its links has addresses of IPv4 beside those of IPv6. All paths of a job have the same versions.
+    /// Whether each link of the path has IPv4 addresses in addition to IPv6 ones. All paths of a job have the same
+    /// versions.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub dual: bool,
 }
@@ -31,10 +32,10 @@ pub struct Path {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Neighbours {
-    /// They know them permanently: there is no ARP.
+    /// Hosts and router know the MAC addresses permanently: there is no ARP.
     Warm,
-    /// They do not: ARP asks for each address when the first packet needs it. Up to three packets wait for the reply,
-    /// as in ns-3 and in Linux before 3.3; of more, the oldest are dropped.
+    /// Hosts and router do not know the MAC addresses: ARP asks for each when the first packet needs it. Up to three
+    /// packets wait for the reply, as in ns-3 and in Linux before 3.3; if there are more, the oldest are dropped.
     Cold,
 }
 
@@ -57,9 +58,9 @@ pub struct Impairments {
     pub rate_bit_s: Option<u64>,
     /// The most packets in netem: those in the delay line and those queued for the bottleneck.
     pub limit_packets: u32,
-    /// Size of the queue of a shaper behind netem, which limits the rate instead of netem where it changes or where a
-    /// discipline serves the queue. A packet waits there until those before it have been sent, and is then sent at the
-    /// rate of that moment, whereas netem would keep the rate at the packet's arrival.
+    /// Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper does so if the rate changes,
+    /// or if a discipline serves the queue: a packet waits until those before it have been sent, and is then sent at
+    /// the current rate, whereas netem would use the rate at the packet's arrival.
     pub shaper_queue_bytes: Option<u32>,
     /// The queueing discipline of the bottleneck, behind netem; null for the first-in first-out queue of netem or of
     /// the shaper.
@@ -72,24 +73,24 @@ pub struct Impairments {
     pub corrupt_ratio: f64,
     /// Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed.
     pub seed: u64,
-    /// Whether a packet leaves netem only after those before it, however short its delay. If netem limits the rate,
-    /// this is always so.
+    /// Whether a packet leaves netem only after those before it, even if its delay is shorter. If netem limits the
+    /// rate, this is always so.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
-    /// How long packets are collected before they are released together, counted from the first of them; 0 for each by
-    /// itself. It is a second netem, behind all else of the direction (`slot`).
+    /// How long packets are collected before they are released together, counted from the first of them; 0 if they are
+    /// not collected. A second netem does this, behind everything else of the direction (`slot`).
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub aggregate_ns: u64,
-    /// Share of transmissions that are lost on the link and repeated by it, 0 to 1: such a packet comes later, and so
-    /// do those behind it. The third repetition always arrives. There is then no jitter.
+    /// Share of transmissions that are lost on the link and repeated by the link itself, 0 to 1: such a packet arrives
+    /// later, and so do those behind it. The third repetition always arrives. If it is not 0, there is no jitter.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub link_loss_ratio: f64,
     /// Time from a transmission that is lost on the link to its repetition.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub link_repair_ns: u64,
-    /// Size of a policer's bucket: so many bytes pass at once, further ones at the rate; packets beyond that are lost,
-    /// except one that may wait. Null if the rate is that of a link. The shaper implements the policer, with a queue of
-    /// one packet.
+    /// Size of a policer's token bucket: that many bytes pass at once, further ones at the rate; packets beyond that
+    /// are lost, except one that may wait. Null for a link, which sends at its rate. The shaper implements the policer,
+    /// with a queue of one packet.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub policer_bytes: Option<u32>,
 }
@@ -98,13 +99,13 @@ pub struct Impairments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Distribution {
-    /// Flat between delay − jitter and delay + jitter.
+    /// Uniform between delay − jitter and delay + jitter.
     Uniform,
-    /// Gaussian.
+    /// Gaussian distribution of delays.
     Normal,
-    /// Pareto.
+    /// Pareto distribution of delays, with shape 3.
     Pareto,
-    /// A quarter normal, three quarters Pareto.
+    /// A quarter of the normal quantile plus three quarters of the Pareto quantile.
     Paretonormal,
 }
 
@@ -137,7 +138,7 @@ pub enum Loss {
     },
     /// Every n-th IP packet of the direction is lost, counted from the run's first.
     Every {
-        /// Number of packets of which the last is lost.
+        /// Length of a group of packets, of which the last is lost.
         packets: u32,
     },
     /// The IP packets of the direction with these numbers are lost; the run's first is number 1.
@@ -151,20 +152,19 @@ pub enum Loss {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Discipline {
-    /// The discipline's kind.
+    /// Which queueing discipline of the kernel it is.
     pub kind: DisciplineKind,
     /// The most packets that the discipline queues.
     pub limit_packets: u32,
-    /// Bytes of the direction's frames, for disciplines that bound the memory of packets.
+    /// Size of the direction's largest frames, for disciplines that limit memory instead of packets.
     pub frame_bytes: u32,
     /// Whether the discipline marks packets of ECN-capable senders instead of dropping them (RFC 3168).
     pub ecn: bool,
-    /// Whether the low-latency queue of `dualpi2` has all packets of ECN-capable senders, and otherwise only those with
-    /// ECT(1) (RFC 9331).
+    /// Whether the low-latency queue of `dualpi2` gets all packets of ECN-capable senders; otherwise it gets only those
+    /// with ECT(1) (RFC 9331).
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub any_ect: bool,
-    /// Whether `cake` drops acknowledgements of TCP that wait while later ones make them superfluous
-    /// (`TCA_CAKE_ACK_FILTER`).
+    /// Whether `cake` drops queued TCP acknowledgements that later ones make superfluous (`TCA_CAKE_ACK_FILTER`).
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ack_filter: bool,
 }
@@ -199,7 +199,7 @@ pub enum DisciplineKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Reorder {
-    /// Share of packets sent on at once; 0 is none.
+    /// Share of packets that are sent at once, without the delay; 0 for none.
     pub ratio: f64,
     /// Correlation of successive draws, 0 to 1.
     pub correlation: f64,
@@ -207,7 +207,7 @@ pub struct Reorder {
     pub gap: u32,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -14,7 +14,7 @@ use super::Direction;
 pub struct Timeline {
     /// Single events, in order of time.
     pub events: Vec<Event>,
-    /// Delays that are drawn at random again and again, periodically.
+    /// Delays that change at random, periodically.
     pub redraws: Vec<Redraw>,
     /// Rates that follow a trace.
     pub traces: Vec<Trace>,
@@ -24,7 +24,7 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Event {
-    /// When the event occurs, in nanoseconds after the epoch.
+    /// When the event occurs, in nanoseconds after the run's epoch.
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
@@ -50,7 +50,7 @@ pub enum Change {
         /// One-way delay from client to server.
         up_ns: u64,
     },
-    /// The shaper of a direction changes its rate: that of packets whose sending begins later.
+    /// The shaper of a direction changes its rate, for packets whose transmission begins from now on.
     Rate {
         /// The direction whose rate changes.
         direction: Direction,
@@ -63,13 +63,13 @@ pub enum Change {
     Detach {},
 }
 
-/// A path whose delay is drawn again at a fixed period, from a normal distribution cut at 0.
+/// A path whose delay is drawn at random periodically, from a normal distribution cut at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Redraw {
     /// Index of the path.
     pub path: u32,
-    /// Time between draws; the first is made at the epoch.
+    /// Time between draws; the first is made at the run's epoch.
     pub period_ns: u64,
     /// Mean of the round-trip time, half of which goes to each direction.
     pub mean_ns: u64,
@@ -89,6 +89,6 @@ pub struct Trace {
     pub direction: Direction,
     /// How long each of the rates holds.
     pub step_ns: u64,
-    /// The rates from the epoch on, one for each step; at 0 nothing is sent.
+    /// The rates from the run's epoch on, one for each step; at 0 nothing is sent.
     pub rates_bit_s: Vec<u64>,
 }

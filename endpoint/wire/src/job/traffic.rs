@@ -1,4 +1,4 @@
-//! The workload `traffic` of a job, and its record: many transfers of drawn sizes.
+//! The workload `traffic` of a job, and its record: many transfers of random sizes.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::Arrivals;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Traffic {
-    /// Seed of the sizes, and of the arrivals that are drawn.
+    /// Seed of the flows' sizes, and of their start times if these are random.
     pub seed: u64,
     /// Number of flows.
     pub flows: u32,

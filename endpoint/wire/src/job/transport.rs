@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Transport {
     /// The protocol that carries the bytes.
     pub kind: TransportKind,
-    /// The implementation, if it is not netwarp's own.
+    /// The implementation; null for netwarp's own.
     pub stack: Option<Stack>,
     /// Whether the kernel or a simulator implements the transport. The endpoint carries out only the kernel's.
     pub model: Model,
@@ -22,16 +22,16 @@ pub struct Transport {
     pub send_buffer_bytes: u64,
     /// Initial congestion window, in full-size packets.
     pub initial_window_packets: u32,
-    /// Bound of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and
+    /// Limit of a packet's payload, if smaller than the MTU allows. TCP: the MSS option (RFC 9293, 3.7.1), payload and
     /// TCP options together; with timestamps the payload is 12 bytes less. SCTP: the largest piece of a message in one
     /// DATA chunk (RFC 6458, 8.1.16), of which several may share a packet.
     pub mss_bytes: Option<u32>,
     /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
     pub nodelay: bool,
-    /// Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null, on a path where
-    /// nothing marks, leaves it to each stack.
+    /// Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null leaves it to each
+    /// stack, on a path where nothing marks packets.
     pub ecn: Option<bool>,
-    /// What a later connection of the run uses of an earlier one.
+    /// Whether and how later connections of the run resume the sessions of earlier ones.
     pub resume: Resume,
     /// What happens to connections when the client moves to another path.
     pub reconnect: Reconnect,
@@ -65,7 +65,7 @@ pub enum TransportKind {
     Mptcp,
 }
 
-/// Another implementation: a program that takes the place of the roles.
+/// Another implementation: a program that is started in place of netwarp's own server and client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stack {
@@ -79,18 +79,18 @@ pub struct Stack {
     pub contract: Contract,
 }
 
-/// The contract between netwarp and a stack's program.
+/// The interface between netwarp and a stack's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Contract {
     /// The role protocol (`docs/role-protocol.md`).
     Roles,
-    /// What the QUIC interop runner says to the endpoints that it tests, in their environment: of the transport's
-    /// options, nothing.
+    /// The environment variables with which the QUIC interop runner starts the endpoints that it tests. They do not
+    /// include the transport's options.
     Interop,
 }
 
-/// Whose transport and path it is: real ones, or models of the simulator ns-3.
+/// Whether transport and path are the kernel's, or models of the simulator ns-3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
@@ -106,9 +106,9 @@ pub enum Model {
     Ns3default,
 }
 
-/// What connections of a later transfer use of those of earlier ones, never of their own. Early data can be replayed:
-/// whoever has a copy of a client's first flight can send it to the server again (RFC 8446, section 8), so it is only
-/// for requests that may be answered twice.
+/// How connections resume sessions of earlier transfers' connections, never of their own transfer's. Early data can be
+/// replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446, section 8), so it
+/// is only for requests that may be answered twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resume {
     /// Nothing: every handshake is a full one.
@@ -126,10 +126,10 @@ pub enum Resume {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
-    /// They are given up: the client opens new ones, and every unfinished content goes on at the byte reached.
+    /// Connections are given up: the client opens new ones, and every unfinished content continues at the byte reached.
     New,
-    /// They go on over the new address: QUIC's migration (RFC 9000, section 9), SCTP's dynamic address reconfiguration
-    /// (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).
+    /// Connections continue over the new address: QUIC's migration (RFC 9000, section 9), SCTP's dynamic address
+    /// reconfiguration (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).
     Migrate,
 }
 
@@ -152,11 +152,11 @@ pub struct TcpOptions {
     /// default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tcp_rto_min_ns: Option<u64>,
-    /// The most packets that TCP hands over at once, of which the host makes single ones (`gso_max_segs` of its
-    /// devices); null for the kernel's default.
+    /// The most packets that TCP passes to a device as one large segment, which the host then splits (`gso_max_segs` of
+    /// its devices); null for the kernel's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tso_packets: Option<u32>,
-    /// Whether CUBIC ends slow start when round trips take longer (`tcp_cubic.hystart`, a parameter of the whole
+    /// Whether CUBIC may end slow start when round-trip times increase (`tcp_cubic.hystart`, a parameter of the whole
     /// kernel); null for the kernel's default, true.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub hystart: Option<bool>,
@@ -181,7 +181,7 @@ pub enum Recovery {
 pub struct SctpOptions {
     /// Number of streams of an association, in each direction.
     pub streams: u16,
-    /// Largest message that the sender hands over at once.
+    /// Largest message that the sender passes to SCTP, in bytes.
     pub max_message_bytes: u32,
     /// Whether messages are delivered unordered (RFC 9260, 6.6).
     pub unordered: bool,
@@ -220,7 +220,7 @@ pub struct ClientEnd {
     pub congestion: String,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -13,9 +13,9 @@ pub enum Workload {
     Bulk(Bulk),
     /// A medium in segments, each in several qualities, fetched by a player that adapts.
     ///
-    /// The viewer watches for `watch_ns`, and may move the play position at every full second of it.
+    /// The viewer watches for `watch_ns`, and may seek at every full second.
     Stream(Stream),
-    /// A server and a client that are programs of the machine, each in its host's namespaces.
+    /// A server and a client that are installed programs, each in its host's namespaces.
     ///
     /// They see the machine's files, but what they write goes to layers in memory above these.
     Command(Command),
@@ -55,21 +55,21 @@ pub struct Bulk {
     pub dial: Dial,
     /// How often the content is sent, on new connections each time; later ones may resume.
     pub transfers: u32,
-    /// Whether the receiver writes each chunk to a file, puts the files together in order to one once its connections
-    /// are closed, and compares that with the sender's content. Otherwise the hashes of the chunks are compared.
+    /// Whether the receiver writes each chunk to a file, merges the files in order once its connections are closed, and
+    /// compares the result with the sender's content. Otherwise the hashes of the chunks are compared.
     pub merge: bool,
     /// How the sender learns that all content has arrived.
     pub done: Done,
     /// Time after its beginning at which the client aborts, so that what has arrived by then is the result. Null: the
     /// content arrives completely.
     pub duration_ns: Option<u64>,
-    /// The test case of the QUIC interop runner that programs with its interface carry out; null for one file in the
-    /// case `transfer`.
+    /// The test case that programs with the interop runner's interface carry out; null for the case `transfer` with one
+    /// file.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub case: Option<InteropCase>,
 }
 
-/// Bytes to send.
+/// The content of a transfer: the bytes to send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
@@ -94,20 +94,21 @@ pub enum Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dial {
-    /// Each when the one before is connected.
+    /// One after another: each when the one before is connected.
     Sequential,
-    /// All at once.
+    /// All at the same time.
     Parallel,
 }
 
-/// How the sender learns that all has arrived.
+/// How the sender learns that all content has arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Done {
     /// The receiver answers each chunk with a byte on the chunk's stream.
     Chunk,
-    /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has all, it says so
-    /// with a byte on one more stream of the connection, or closes the connections where they have no streams.
+    /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has everything, it
+    /// confirms that with a byte on one more stream of the connection, or closes the connections if they have no
+    /// streams.
     Transfer,
 }
 
@@ -121,7 +122,7 @@ pub struct InteropCase {
     pub client: String,
     /// Sizes of the files that the client requests; together they are the content.
     pub file_bytes: Vec<u64>,
-    /// Length of each file's name.
+    /// Length of each file's name, in characters.
     pub name_bytes: u32,
     /// Number of certificates in the server's chain, without the authority's.
     pub certificates: u32,
@@ -129,7 +130,7 @@ pub struct InteropCase {
 
 /// A medium in segments, each in several qualities, fetched by a player that adapts.
 ///
-/// The viewer watches for `watch_ns`, and may move the play position at every full second of it.
+/// The viewer watches for `watch_ns`, and may seek at every full second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stream {
@@ -137,15 +138,15 @@ pub struct Stream {
     pub seed: u64,
     /// The medium's length in segments.
     pub segments: u32,
-    /// Play time of a segment.
+    /// Play time of each segment.
     pub segment_ns: u64,
     /// The qualities of the medium, lowest first.
     pub qualities: Vec<Quality>,
     /// Which quality the player asks for.
     pub rule: Rule,
-    /// Which time the viewer counts, for seeks and for the session's length.
+    /// By which clock the viewer counts time, for seeks and for the session's length.
     pub viewer_clock: ViewerClock,
-    /// Time until the viewer is done, by the viewer's clock.
+    /// How long the viewer watches, by the viewer's clock.
     pub watch_ns: u64,
     /// Play time that must be buffered before playing starts, or continues after a stall or a seek.
     pub start_buffer_ns: u64,
@@ -172,8 +173,8 @@ pub struct Quality {
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Rule {
-    /// Chooses by the delay that the player measured of the previous segment, from its request to the first byte of the
-    /// answer: the highest quality below the first bound, the next below the second, and so on. Retransmissions and
+    /// Chooses by the delay that the player measured for the previous segment, from its request to the first byte of
+    /// the answer: the highest quality below the first bound, the next below the second, and so on. Retransmissions and
     /// other data in the queue are part of it.
     Delay {
         /// The bounds in ascending order, one fewer than there are qualities.
@@ -203,17 +204,17 @@ pub enum Rule {
     Bola {},
 }
 
-/// The time that a viewer counts.
+/// By which time a viewer counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ViewerClock {
-    /// Play time: it stands still while nothing plays.
+    /// The time played: it stands still while nothing plays.
     Play,
     /// The run's time since the client started, whether anything plays or not.
     Wall,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -9,7 +9,7 @@ use super::Side;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ProgramRecord {
-    /// The host whose program it is. Programs on further hosts of a network are servers.
+    /// The side whose program it is. Programs on further hosts of a network count as servers.
     pub side: Side,
     /// When the program's process was started.
     pub started_ns: u64,
@@ -19,7 +19,7 @@ pub struct ProgramRecord {
     pub ended_ns: u64,
     /// The program's exit status; null if a signal ended it.
     pub exit_status: Option<u8>,
-    /// The signal that ended it; null if it exited.
+    /// The signal that ended the program; null if it exited.
     pub signal: Option<u8>,
     /// Number of bytes that the program printed on standard output.
     pub stdout_bytes: u64,
@@ -51,7 +51,7 @@ pub struct DownloadRecord {
     pub sha256: String,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

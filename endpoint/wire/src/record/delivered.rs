@@ -7,10 +7,10 @@ use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
 /// What one direction of a path did to its packets, counted on its links before the probes.
 ///
-/// Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of the sender that ask
-/// or answer for an address (ARP) end at the router and are not counted, and the router's own, which netem impairs like
-/// others, are counted as offered. Between two hosts that impose what the study asks for, the run's packets that
-/// arrived at the receiving host are counted, without those that the network lost before.
+/// Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's ARP packets end at
+/// the router and are not counted; the router's ARP packets, which netem impairs like others, are counted as offered.
+/// Between two hosts that impose impairments themselves, the run's packets that arrived at the receiving host are
+/// counted, without those that the network lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CalibrationRecord {
@@ -18,7 +18,8 @@ pub struct CalibrationRecord {
     pub path: u32,
     /// The direction that was counted.
     pub direction: Direction,
-    /// Time from the epoch until the counters were read; between two hosts, since the path's properties were imposed.
+    /// Time from the run's epoch until the counters were read; between two hosts, since the path's properties were
+    /// imposed.
     pub interval_ns: u64,
     /// Packets that the sender's link carried to the router.
     pub offered_packets: u64,
@@ -35,11 +36,11 @@ pub struct CalibrationRecord {
     pub lost_packets: Option<u64>,
     /// Packets that were still in netem when the counters were read.
     pub left_packets: u64,
-    /// ARP packets of the router among those offered, where neighbours are cold.
+    /// With cold neighbours: the router's ARP packets among those offered.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub arp_packets: u64,
-    /// Packets that the router discarded or still held because it had no answer for the next address, where neighbours
-    /// are cold.
+    /// With cold neighbours: packets that the router discarded or still held because it had no ARP reply for the next
+    /// address.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub unresolved_packets: u64,
 }
@@ -52,7 +53,7 @@ pub struct DisciplineRecord {
     pub path: u32,
     /// The direction at whose bottleneck the discipline is.
     pub direction: Direction,
-    /// The discipline's kind.
+    /// Which queueing discipline of the kernel it is.
     pub kind: DisciplineKind,
     /// The most packets that the discipline queues; null where its limit is in bytes.
     pub limit_packets: Option<u32>,
@@ -69,7 +70,7 @@ pub struct DisciplineRecord {
 
 /// What the receiving host did to the incoming packets of a run between two hosts.
 ///
-/// It was read back from the kernel, and comes in addition to what the network between the hosts does.
+/// These impairments were read back from the kernel, and come in addition to what the network between the hosts does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ImposedRecord {
@@ -87,7 +88,7 @@ pub struct ImposedRecord {
     pub loss: Loss,
     /// Bottleneck rate of Ethernet frames; null is unlimited.
     pub rate_bit_s: Option<u64>,
-    /// Packets netem holds at most.
+    /// The most packets in netem.
     pub limit_packets: u32,
     /// Share of packets that are sent at once, before those in the delay line.
     pub reorder: Reorder,
@@ -95,12 +96,12 @@ pub struct ImposedRecord {
     pub duplicate_ratio: f64,
     /// Seed of netem's random numbers.
     pub seed: u64,
-    /// Whether packets stay in order, however short the delay of one.
+    /// Whether packets stay in order, even if a later one has a shorter delay.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
 }
 
-/// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
+/// Probes of the idle path after the workload: small UDP packets that the server echoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ProbeRecord {
@@ -118,7 +119,7 @@ pub struct ProbeRecord {
     pub min_delay_up_ns: Option<u64>,
 }
 
-/// What a path between two hosts did right before or after the run, measured with datagrams.
+/// How a path between two hosts performed right before or after the run, measured with datagrams.
 ///
 /// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the hosts
 /// themselves.
@@ -143,18 +144,18 @@ pub struct PathMeasurementRecord {
     pub p90_rtt_ns: Option<u64>,
     /// Largest round-trip time.
     pub max_rtt_ns: Option<u64>,
-    /// Rate at which a short train of packets from server to client arrived, which is about the least that the path's
-    /// rate can be. Null where too few of them arrived.
+    /// Rate at which a short train of packets from server to client arrived: roughly a lower bound of the path's rate.
+    /// Null if too few of them arrived.
     pub rate_down_bit_s: Option<u64>,
-    /// The same rate from client to server.
+    /// The rate measured in the same way from client to server.
     pub rate_up_bit_s: Option<u64>,
     /// Largest error of the server's times in these records, in either direction, estimated from both clocks' times in
     /// the datagrams.
     pub clock_uncertainty_ns: Option<u64>,
-    /// Share of the client's CPU time in use since the previous measurement, the run included; null in the first
-    /// measurement.
+    /// Share of the CPU time of the client's machine that was in use since the previous measurement, the run included;
+    /// null in the first measurement.
     pub client_busy: Option<f64>,
-    /// The same share at the server.
+    /// The same share at the server's machine.
     pub server_busy: Option<f64>,
 }
 
@@ -170,7 +171,7 @@ pub enum Moment {
     Imposed,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

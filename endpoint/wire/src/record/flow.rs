@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Side;
 use crate::job::Direction;
 
-/// What the sender of a flow handed to its transport.
+/// What the sender of a flow passed to its transport.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowSentRecord {
@@ -35,15 +35,16 @@ pub struct FlowStatsRecord {
     pub unit: FlowUnit,
     /// The direction of what was counted.
     pub direction: Direction,
-    /// How many were sent, if the counting side knows; otherwise `flow_sent` has it.
+    /// How many messages or packets were sent; null if the counting side does not know: then the record `flow_sent`
+    /// says it.
     pub sent: Option<u64>,
-    /// How many arrived.
+    /// How many messages or packets arrived.
     pub received: u64,
-    /// The size of all that arrived, in bytes.
+    /// The total size of the messages or packets that arrived, in bytes.
     pub received_bytes: u64,
-    /// When the first arrived; null if none did.
+    /// When the first message or packet arrived; null if none did.
     pub first_received_ns: Option<u64>,
-    /// When the last arrived; null if none did.
+    /// When the last message or packet arrived; null if none did.
     pub last_received_ns: Option<u64>,
     /// Sum of the one-way delays.
     pub delay_sum_ns: u64,
@@ -52,7 +53,7 @@ pub struct FlowStatsRecord {
     /// The running jitter estimate of RFC 3550, section 6.4.1, after the last arrival. This and the following fields
     /// are null or empty if single packets are not observed.
     pub rfc3550_jitter_ns: Option<u64>,
-    /// How many arrived after one that was sent later (RFC 4737, section 3.3).
+    /// How many messages or packets arrived after one that was sent later (RFC 4737, section 3.3).
     pub reordered: Option<u64>,
     /// How many duplicates arrived.
     pub duplicates: Option<u64>,

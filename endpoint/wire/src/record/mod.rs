@@ -30,18 +30,18 @@ use crate::job::Event;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "lowercase")]
 pub enum Record {
-    /// First record: what carried out the run.
+    /// First record: the run, and the endpoint and kernel that carried it out.
     Start(StartRecord),
     /// One side of one connection, written when it has ended.
     Connection(ConnectionRecord),
     /// A content, or a chunk of one, moved over one stream; each end has a record of it.
     Transfer(TransferRecord),
-    /// The file that the receiver put together from the chunks of a transfer.
+    /// The file into which the receiver merged the chunks of a transfer.
     Merged(MergedRecord),
     /// A segment of a medium at the player.
     Segment(SegmentRecord),
-    /// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its
-    /// loading delay is longer than from `requested_ns` to `cut_ns`.
+    /// A segment that the player wanted and did not get, because the viewer sought or the session ended before it had
+    /// arrived. Its loading delay would have been longer than from `requested_ns` to `cut_ns`.
     #[serde(rename = "cut_segment")]
     CutSegment(CutSegmentRecord),
     /// An action of the player. The records are in order of time.
@@ -55,14 +55,15 @@ pub enum Record {
     /// The file that a client's program has left, in a run of programs with the interface of the interop runner. What
     /// the program does during that time is not known, so times are those of its process and of its host's packets.
     Download(DownloadRecord),
-    /// What the sender of a flow handed to its transport.
+    /// What the sender of a flow passed to its transport.
     #[serde(rename = "flow_sent")]
     FlowSent(FlowSentRecord),
     /// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo:
     /// FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
     #[serde(rename = "flow_stats")]
     FlowStats(FlowStatsRecord),
-    /// The flows of a `traffic`, in the order in which they were due; each has a place in all columns.
+    /// The flows of a `traffic` workload, as columns in the order in which they were due: numbers with the same index
+    /// belong to the same flow.
     #[serde(rename = "flow_table")]
     FlowTable(FlowTableRecord),
     /// A resource of a page at the client. Times are those of W3C's Resource Timing.
@@ -72,10 +73,10 @@ pub enum Record {
     PageLoad(PageLoadRecord),
     /// What one direction of a path did to its packets, counted on its links before the probes.
     ///
-    /// Offered packets are delivered, dropped, left or unresolved. Where neighbours are cold, those of the sender that
-    /// ask or answer for an address (ARP) end at the router and are not counted, and the router's own, which netem
-    /// impairs like others, are counted as offered. Between two hosts that impose what the study asks for, the run's
-    /// packets that arrived at the receiving host are counted, without those that the network lost before.
+    /// Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's ARP packets end
+    /// at the router and are not counted; the router's ARP packets, which netem impairs like others, are counted as
+    /// offered. Between two hosts that impose impairments themselves, the run's packets that arrived at the receiving
+    /// host are counted, without those that the network lost before.
     Calibration(CalibrationRecord),
     /// The bottleneck of one direction of a path, sampled at the router.
     #[serde(rename = "queue_samples")]
@@ -88,11 +89,12 @@ pub enum Record {
     Discipline(DisciplineRecord),
     /// What the receiving host did to the incoming packets of a run between two hosts.
     ///
-    /// It was read back from the kernel, and comes in addition to what the network between the hosts does.
+    /// These impairments were read back from the kernel, and come in addition to what the network between the hosts
+    /// does.
     Imposed(ImposedRecord),
-    /// Probes of the idle path after the workload: UDP packets of a few bytes, echoed.
+    /// Probes of the idle path after the workload: small UDP packets that the server echoes.
     Probe(ProbeRecord),
-    /// What a path between two hosts did right before or after the run, measured with datagrams.
+    /// How a path between two hosts performed right before or after the run, measured with datagrams.
     ///
     /// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the
     /// hosts themselves.
@@ -101,20 +103,20 @@ pub enum Record {
     /// An event of the timeline that was applied.
     Event(EventRecord),
     /// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual
-    /// time computing is free.
+    /// time computing takes no time.
     Usage(UsageRecord),
     /// A record of one of the workloads of a run that has several.
     #[serde(rename = "of_workload")]
     OfWorkload(OfWorkloadRecord),
-    /// A side's transport has given up, since the peer did not answer any more: a result of the path between them. What
-    /// the workload would have recorded is missing.
+    /// A side's transport has given up, because the peer no longer answered: a result of the path between them. The
+    /// records that the workload would have written are missing.
     #[serde(rename = "gave_up")]
     GaveUp(GaveUpRecord),
     /// Last record: how the run ended. A run without it did not finish.
     End(EndRecord),
 }
 
-/// First record: what carried out the run.
+/// First record: the run, and the endpoint and kernel that carried it out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct StartRecord {
@@ -151,7 +153,7 @@ pub struct EventRecord {
 }
 
 /// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual time
-/// computing is free.
+/// computing takes no time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct UsageRecord {
@@ -173,14 +175,14 @@ pub struct OfWorkloadRecord {
     pub line: Box<Record>,
 }
 
-/// A side's transport has given up, since the peer did not answer any more: a result of the path between them. What the
-/// workload would have recorded is missing.
+/// A side's transport has given up, because the peer no longer answered: a result of the path between them. The records
+/// that the workload would have written are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GaveUpRecord {
     /// The side whose transport gave up first.
     pub side: Side,
-    /// When the transport of that side gave up, in nanoseconds after the epoch.
+    /// When the transport of that side gave up, in nanoseconds after the run's epoch.
     pub at_ns: u64,
     /// What was attempted, and how that ended.
     pub cause: String,
@@ -190,7 +192,7 @@ pub struct GaveUpRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct EndRecord {
-    /// The run's clock at the end.
+    /// Time of the run's clock at the end.
     pub virtual_ns: u64,
     /// Why the run failed; null if it succeeded.
     pub failure: Option<Failure>,

@@ -11,26 +11,26 @@ use crate::job::Http;
 pub struct ResourceRecord {
     /// Index of the resource.
     pub resource: u32,
-    /// Index of the connection over which the resource came.
+    /// Index of the connection over which the resource was received.
     pub connection: u32,
     /// Index of the request on its connection, from 0.
     pub request: u32,
-    /// The version of HTTP over which the resource came.
+    /// The version of HTTP over which the resource was received.
     pub http: Http,
     /// Status of the response.
     pub status: u16,
     /// Size of the content as it arrived (`encodedBodySize`).
     pub bytes: u64,
-    /// When the client wanted the resource (`fetchStart`), because what refers to it had run. The request may have
-    /// waited for a connection.
+    /// When the client could first request the resource (`fetchStart`), because a resource that refers to it had run.
+    /// The request may have waited for a connection.
     pub fetch_start_ns: u64,
-    /// When the request was handed to a connection (`requestStart`).
+    /// When the request was passed to a connection (`requestStart`).
     pub request_start_ns: u64,
-    /// When the head of the response was received (`responseStart`).
+    /// When the header section of the response was received (`responseStart`).
     pub response_start_ns: u64,
     /// When the last byte of the content was received (`responseEnd`).
     pub response_end_ns: u64,
-    /// Hex SHA-256 of the content as it arrived, if asked for.
+    /// Hex SHA-256 of the content as it arrived; null if the job does not ask for it.
     pub sha256: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub struct SegmentRecord {
     pub segment: u32,
     /// Index of the quality.
     pub quality: u32,
-    /// Index of the connection that carried its last byte.
+    /// Index of the connection that carried the segment's last byte.
     pub connection: u32,
     /// Index of the stream on that connection.
     pub stream: u32,
@@ -26,14 +26,14 @@ pub struct SegmentRecord {
     pub first_byte_ns: u64,
     /// When the last byte was received.
     pub last_byte_ns: u64,
-    /// Play time in the buffer when the player wanted it.
+    /// Play time in the buffer when the player wanted the segment.
     pub buffer_ns: u64,
-    /// Hex SHA-256 of the received bytes, if asked for.
+    /// Hex SHA-256 of the received bytes; null if the job does not ask for it.
     pub sha256: Option<String>,
 }
 
-/// A segment that the player wanted and did not get, because the viewer moved or left before it had arrived. Its
-/// loading delay is longer than from `requested_ns` to `cut_ns`.
+/// A segment that the player wanted and did not get, because the viewer sought or the session ended before it had
+/// arrived. Its loading delay would have been longer than from `requested_ns` to `cut_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CutSegmentRecord {
@@ -45,13 +45,13 @@ pub struct CutSegmentRecord {
     pub quality: Option<u32>,
     /// When the player wanted the segment.
     pub requested_ns: u64,
-    /// When the segment was cut off, because the viewer moved or left.
+    /// When the player gave the segment up, because the viewer sought or the session ended.
     pub cut_ns: u64,
-    /// What cut the segment off.
+    /// Why the player gave the segment up.
     pub cause: CutCause,
 }
 
-/// What cut a segment off.
+/// Why a player gave a segment up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CutCause {
@@ -67,7 +67,7 @@ pub enum CutCause {
 pub struct PlayerRecord {
     /// When the action happened.
     pub at_ns: u64,
-    /// What the player did.
+    /// The action.
     pub action: Action,
 }
 
@@ -76,7 +76,7 @@ pub struct PlayerRecord {
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Action {
-    /// The player plays: at first, after a stall, after a seek.
+    /// Playback begins, or resumes after a stall or a seek.
     Play {
         /// The segment from whose beginning the player plays.
         segment: u32,
@@ -85,7 +85,7 @@ pub enum Action {
     Stall {},
     /// The viewer moves the play position.
     Seek {
-        /// The segment to whose beginning the viewer moves.
+        /// The segment to whose beginning the viewer seeks.
         segment: u32,
     },
     /// The player requests another quality than before.
@@ -93,6 +93,6 @@ pub enum Action {
         /// Index of the quality.
         quality: u32,
     },
-    /// The viewer has seen enough.
+    /// The viewer's session ends.
     End {},
 }

@@ -36,9 +36,9 @@ pub struct QueueSamplesRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ConnectionSamplesRecord {
-    /// The side at whose end the connection was sampled.
+    /// The side whose end of the connection was sampled.
     pub side: Side,
-    /// The server's port. The client's port is random, and in no record.
+    /// The server's port of the connection. The client's port is random, and not recorded.
     pub server_port: u32,
     /// When each sample was taken.
     pub at_ns: Vec<u64>,
@@ -56,12 +56,12 @@ pub struct ConnectionSamplesRecord {
     /// Packets retransmitted since the connection was set up: TCP's segments, SCTP's chunks; for QUIC the data declared
     /// lost, in full packets.
     pub retrans_packets: Vec<u64>,
-    /// Pacing rate; 0 without pacing.
+    /// Pacing rate, in bit/s; 0 without pacing.
     pub pacing_rate_bit_s: Vec<u64>,
     /// Time since the connection was set up with data to send or unacknowledged. TCP counts this time and those of the
     /// next two columns; for SCTP and QUIC each sample stands for the time since the previous one.
     pub busy_ns: Vec<u64>,
-    /// Part of `busy_ns` in which the peer's receive window kept it from sending.
+    /// Part of `busy_ns` in which the peer's receive window limited sending.
     pub rwnd_limited_ns: Vec<u64>,
     /// Part of `busy_ns` in which all data in the send buffer had been sent, and the buffer had no room for more.
     pub sndbuf_limited_ns: Vec<u64>,
@@ -81,7 +81,7 @@ pub struct ConnectionSamplesRecord {
     pub timeout_recoveries: Vec<u64>,
 }
 
-/// Whether a key that was added with a default has it: then it is left out.
+/// Returns whether an optional key has its default value: then it is left out.
 fn is_left_out<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -1,9 +1,10 @@
-//! The workload `traffic` of a job, and its record: many transfers of drawn sizes.
+//! The workload `traffic` of a job, and its record: many transfers of random sizes.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
-/// The flows of a `traffic`, in the order in which they were due; each has a place in all columns.
+/// The flows of a `traffic` workload, as columns in the order in which they were due: numbers with the same index
+/// belong to the same flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowTableRecord {

@@ -17,7 +17,8 @@ pub struct ConnectionRecord {
     pub transfer: u32,
     /// Whether the connection was given up because the client moved to another path.
     pub abandoned: bool,
-    /// What the connection used of an earlier one, as the stack reports at the end: it may be less than was asked for.
+    /// Whether and how the connection resumed an earlier session, as the stack reports at the end: that may be less
+    /// than the job allows.
     pub resumed: Resume,
     /// When the client called `connect`, for the first time if it moved before the handshake was complete and began
     /// again; for a server, when it accepted the connection.
@@ -69,11 +70,11 @@ pub struct Stats {
     pub retransmitted_packets: Option<u64>,
     /// Smoothed RTT at the end.
     pub smoothed_rtt_ns: Option<u64>,
-    /// Smallest RTT the stack saw.
+    /// Smallest RTT that the stack measured.
     pub min_rtt_ns: Option<u64>,
     /// Congestion window at the end.
     pub congestion_window_bytes: Option<u64>,
-    /// Time with data to send.
+    /// Time in which there was data to send.
     pub busy_ns: Option<u64>,
     /// Part of `busy_ns` in which the peer's receive window limited sending.
     pub receive_window_limited_ns: Option<u64>,
@@ -99,14 +100,15 @@ pub struct TransferRecord {
     pub direction: Direction,
     /// Content bytes sent or received.
     pub bytes: u64,
-    /// Sender: how many bytes of the chunk had been carried by earlier connections that were given up.
+    /// At the sender: how many bytes of the chunk earlier connections had carried, which were given up.
     pub resumed_at_bytes: u64,
-    /// Receiver: when the first content byte was received. Sender: when the first byte was handed to the transport.
+    /// At the receiver: when the first content byte was received. At the sender: when the first byte was passed to the
+    /// transport.
     pub first_byte_ns: u64,
-    /// Receiver: when the last content byte was received or, where the job's `done` is `transfer`, the end of the
-    /// stream. Sender: when it learned that all had arrived.
+    /// At the receiver: when the last content byte was received or, if the job's `done` is `transfer`, the end of the
+    /// stream. At the sender: when it learned that everything had arrived.
     pub last_byte_ns: u64,
-    /// Hex SHA-256 of the content as this end saw it, if asked for.
+    /// Hex SHA-256 of the content as this end sent or received it; null if the job does not ask for it.
     pub sha256: Option<String>,
     /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content.
     /// TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen.
@@ -115,13 +117,13 @@ pub struct TransferRecord {
     pub longest_gap_at_ns: Option<u64>,
 }
 
-/// The file that the receiver put together from the chunks of a transfer.
+/// The file into which the receiver merged the chunks of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct MergedRecord {
     /// Index of the run's transfer, from 0.
     pub transfer: u32,
-    /// How many files were put together.
+    /// How many chunk files were merged.
     pub chunks: u32,
     /// When the file was complete. Neither computing nor writing takes virtual time.
     pub merged_ns: u64,
@@ -151,7 +153,7 @@ pub struct HandoverRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GoodputRecord {
-    /// Width of each step, from the epoch on.
+    /// Width of each step, from the run's epoch on.
     pub step_ns: u64,
     /// Content bytes received in each step, up to the last step with any.
     pub bytes: Vec<u64>,

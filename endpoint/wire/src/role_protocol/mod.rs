@@ -23,8 +23,8 @@ pub enum Order {
         /// Hex DER of the server's certificate as it came with `ready`, for the client to trust; null for the server
         /// and where there is none.
         certificate: Option<String>,
-        /// The first bytes of every request of the run, in hex, where strangers could reach the server; else null. Runs
-        /// over other people's stacks never have one.
+        /// The first bytes of every request of the run, in hex, if hosts outside the run could reach the server;
+        /// otherwise null. Runs over other implementations' stacks never have one.
         token: Option<String>,
     },
     /// To the client: it now has an address on this path, and should prefer the path. Sent only in runs with

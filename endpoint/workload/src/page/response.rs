@@ -31,7 +31,7 @@ pub(super) struct Answers {
     responses: Responses,
     /// The client's number of the connection, once a request has carried it.
     number: Arc<OnceLock<ConnectionNumber>>,
-    /// The token that requests must carry, where hosts outside the run could reach the server.
+    /// The run's token, which requests must carry; `None` if no host outside the run can reach the server.
     token: Option<RequestPrefix>,
     /// The Alt-Svc value of every response, if clients must learn that the server offers HTTP/3.
     advertised: Option<HeaderValue>,
@@ -42,7 +42,7 @@ impl Answers {
     ///
     /// # Arguments
     /// * `http` - the connection's version of HTTP.
-    /// * `token` - the token that requests must carry, where hosts outside the run could reach the server.
+    /// * `token` - the run's token, which requests must carry; `None` if no host outside the run can reach the server.
     pub(super) fn new(site: Arc<Site>, http: Http, token: Option<RequestPrefix>) -> Self {
         // Clients that speak HTTP/3 know of it.
         let is_news = site.page.discovers_http3 && http != Http::H3;
