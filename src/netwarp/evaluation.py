@@ -245,7 +245,7 @@ def load(
         {run: (outcome.status.outcome, outcome.status.reason) for run, outcome in known.items()},
         {run: outcome.metrics for run, outcome in known.items()},
         criteria_of(paths),
-        random_by_cell(paths, lines),
+        random_by_cell(paths, lines, {run: each.status.virtual_s for run, each in known.items()}),
         read_compared_by(paths),
     )
     results = with_harm(results)
@@ -281,21 +281,37 @@ def _note_changed_records(data: RunData, paths: RunDirectory) -> None:
 
 
 def random_by_cell(
-    directory: RunDirectory, lines: Sequence[Mapping[str, Any]]
+    directory: RunDirectory,
+    lines: Sequence[Mapping[str, Any]],
+    lasted_s: Mapping[str, float] | None = None,
 ) -> dict[int, tuple[str, ...]]:
     """Return what is random in each cell's runs, by the cell's index: from the plan, or for older
     plans from a kept job. Older plans list separately what stacks draw by themselves.
 
     In real time everything is random. A cell with neither plan nor job is left out.
+
+    Args:
+        directory: the run directory.
+        lines: the lines of its plan.
+        lasted_s: how long runs took on their own clock, in s, by their names.
     """
     cells = {line["cell"]: line for line in reversed(lines)}
     if clock_of(directory.provenance()) == "real":
         return dict.fromkeys(cells, (REAL_TIME,))
     kept = KeptRuns(directory.runs)
+    longest_s: dict[int, float] = {}
+    for line in lines:
+        took_s = (lasted_s or {}).get(line["run"], 0.0)
+        longest_s[line["cell"]] = max(took_s, longest_s.get(line["cell"], 0.0))
     found = {}
     for cell, line in cells.items():
         if "random" in line:
-            found[cell] = (*line["random"], *line.get("own_draws", ()))
+            later = line.get("random_later", {})
+            found[cell] = (
+                *line["random"],
+                *line.get("own_draws", ()),
+                *(name for name, after_s in later.items() if longest_s.get(cell, 0.0) > after_s),
+            )
         elif (job := kept.job(line["run"])) is not None:
             jobs = [job, *filter(None, (kept.job(run) for run in _second_of(lines, line)))]
             found[cell] = randomness(

@@ -48,4 +48,8 @@ def _planned_run(text: str) -> dict[str, Any] | None:
     counts = all(0 <= line[key] < 2**bits for key, bits in _BITS.items())
     random = line.get("random", [])  # not in older plans
     names = isinstance(random, list) and all(isinstance(each, str) for each in random)
-    return line if counts and names else None
+    later = line.get("random_later", {})
+    times = isinstance(later, dict) and all(
+        isinstance(each, int | float) for each in later.values()
+    )
+    return line if counts and names and times else None

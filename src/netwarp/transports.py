@@ -94,6 +94,10 @@ class TransportTraits:
     """Random numbers that the transport's stack draws by itself and that can change a result, as
     text; empty if there are none.
     """
+    draws_later: Mapping[str, float] = field(default_factory=dict)
+    """Random numbers that the stack draws only in runs that last longer than a time in s, and that
+    can change a result: the time, by their text.
+    """
     is_encrypted: bool = False
     is_always_paced: bool = False
     """Whether the transport paces packets with every congestion control."""
@@ -203,6 +207,9 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
     "sctp": TransportTraits(
         name="SCTP",
         stack="the kernel's SCTP",
+        # An end that has sent no data for 30 s sends a heartbeat after a random part of its RTO
+        # more (net/sctp/transport.c, sctp_transport_reset_hb_timer).
+        draws_later={"SCTP's heartbeats": 30.0},
         colour="#009E73",
         shape="triangle-up",
         dash=(2, 2),

@@ -116,10 +116,21 @@ def test_only_equal_values_of_what_draws_nothing_are_exact() -> None:
     result = compare(tcp, cell(0.955, 0.955))
     assert (result.exact, result.verdict) == (True, Verdict.LESS)
     assert result.ci95 == (result.effect, result.effect)
-    moved = compare(tcp, cell(0.9552230, 0.9552233))
+    moved = compare(tcp, cell(0.9552230, 0.9552233, random=True))
     assert (moved.exact, moved.verdict) == (False, Verdict.UNDECIDED)
+    apart = compare(tcp, cell(0.955223, 0.955226))
+    assert (apart.exact, apart.verdict) == (False, Verdict.UNDECIDED)
     equal = compare(tcp, cell(0.955, 0.955, random=True))
     assert (equal.exact, equal.verdict) == (False, Verdict.UNDECIDED)
+
+
+def test_readings_of_the_clock_do_not_tell_replicates_apart() -> None:
+    """Where nothing is random values are the same to a millionth, on both scales."""
+    result = compare(cell(0.122461491, 0.122461542), cell(0.241511104, 0.241511104))
+    assert (result.exact, result.verdict) == (True, Verdict.MORE)
+    assert result.effect == pytest.approx(1.97214, rel=1e-4)
+    result = compare(cell(0.0, 0.0), cell(3.0, 3.000001))
+    assert (result.scale, result.exact) == ("difference", True)
 
 
 def test_zeros_are_compared_by_difference() -> None:

@@ -175,7 +175,7 @@ def test_a_difference_near_one_is_given_in_percent() -> None:
 def test_the_word_exact_is_explained_where_it_stands() -> None:
     first, same, near = ({0: Sample(1.0, 0), 1: Sample(1.0 + by, 1)} for by in (0, 0, 0.00002))
     assert exact_notes([by_student(first, near), by_student(first, same)]) == [
-        "exact: nothing is random, and all replicates are equal."
+        "exact: nothing is random, and all replicates are equal, to a millionth."
     ]
     assert exact_notes([by_student(first, near)]) == []
 

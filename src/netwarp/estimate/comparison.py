@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
-from netwarp.estimate.location import Location, difference_of, is_constant, location_of
+from netwarp.estimate.location import Location, difference_of, is_fixed, location_of
 from netwarp.estimate.needed import Undecided, to_decide
 from netwarp.estimate.signed_rank import signed_rank_p
 from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_deviation
@@ -267,7 +267,7 @@ def _compared(
     first = [math.log(value) if positive else value for value in a]
     second = [math.log(value) if positive else value for value in b]
     differences = [y - x for x, y in zip(first, second, strict=True)] if paired else []
-    random = random or not (is_constant(first) and is_constant(second))
+    random = random or not all(is_fixed(each, is_log=positive) for each in (first, second))
     location = (
         location_of(differences, random=random, is_log=positive)
         if paired

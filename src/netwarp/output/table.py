@@ -244,7 +244,7 @@ def exact_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Return a note that explains the word "exact", if one of these comparisons is exact."""
     if not any(each.exact for each in comparisons):
         return []
-    return ["exact: nothing is random, and all replicates are equal."]
+    return ["exact: nothing is random, and all replicates are equal, to a millionth."]
 
 
 def notes(results: Results, answers: Sequence[Comparisons], clock: Clock = "virtual") -> list[str]:

@@ -14,7 +14,7 @@ from netwarp.collector import paused_collector
 from netwarp.fields import KeyValueError
 from netwarp.plan.job_text import EVENTS, START, JobText, JobWriter
 from netwarp.plan.random_times import drawn_slots, drawn_times
-from netwarp.plan.randomness import randomness
+from netwarp.plan.randomness import drawn_later, randomness
 from netwarp.plan.seeds import replicate_seeds
 from netwarp.regular_files import regular_file_size
 from netwarp.study import Study
@@ -44,6 +44,8 @@ class PlannedRun:
 
     random: tuple[str, ...] = ()
     """What is random in the cell's runs, such as `loss`; empty if all replicates are the same."""
+    random_later: Mapping[str, float] = field(default_factory=dict)
+    """What is random, too, in runs that last longer than a time: that time, in s."""
 
     @cached_property
     def run(self) -> str:
@@ -77,6 +79,7 @@ class PlannedRun:
             "factors": dict(self.cell.levels),
             "job_sha256": self.job_sha256,
             "random": list(self.random),
+            **({"random_later": dict(self.random_later)} if self.random_later else {}),
         }
 
 
@@ -111,13 +114,13 @@ def plan_study(
         ]
     paths = max((len(cell.template.paths) for cell, _ in texts), default=0)
     workloads = max((place + 1 for cell, _ in texts for place in _places(cell)), default=1)
-    randoms = [randomness_of(cell) for cell, _ in texts]
+    randoms = [(randomness_of(cell), drawn_later(cell.template)) for cell, _ in texts]
     runs = []
     for replicate in range(study.replicates):
         seeds = replicate_seeds(study.seed, replicate, paths, workloads)
         runs += [
             PlannedRun(
-                cell, replicate, text, seeds, drawn_times(cell, study.seed, replicate), random
+                cell, replicate, text, seeds, drawn_times(cell, study.seed, replicate), *random
             )
             for (cell, text), random in zip(texts, randoms, strict=True)
         ]

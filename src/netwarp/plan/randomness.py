@@ -78,6 +78,17 @@ def own_draws(job: Job) -> tuple[str, ...]:
     return tuple(found)
 
 
+def drawn_later(job: Job) -> dict[str, float]:
+    """Return what is random only in runs of a job that last longer than a time in s: that time, by
+    the text of what is random.
+    """
+    found: dict[str, float] = {}
+    for part in job.workloads:
+        if not is_simulated(part.transport.model):
+            found |= TRANSPORTS[part.transport.kind].draws_later
+    return found
+
+
 def _of_impairments(each: Impairments) -> list[str]:
     return [
         name
