@@ -144,3 +144,10 @@ def is_there(path: Path) -> bool:
     long.
     """
     return os.path.exists(path)  # noqa: PTH110
+
+
+def is_link(path: Path) -> bool:
+    """Return whether a path names a symbolic link; False if it cannot be examined, or is too
+    long.
+    """
+    return os.path.islink(path)  # noqa: PTH114

@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
 from netwarp.plan_lines import RUN_NAME, intact_lines
-from netwarp.regular_files import is_there
+from netwarp.regular_files import is_link, is_there
 from netwarp.run_files import (
     closed_to_others,
     file_sha256,
@@ -234,7 +234,7 @@ class RunDirectory:
         link, which is noted as damage.
         """
         path = self.run_path(run) / STATUS_FILE
-        if path.parent.is_symlink():
+        if is_link(path.parent):
             self.damage[path.parent] = _LINK
             return None
         content = self._json_object(path)
@@ -369,7 +369,7 @@ class RunDirectory:
 
     def _refuse_linked_runs(self) -> None:
         """Refuse to read runs that lie outside of the directory."""
-        if self.runs.is_symlink():
+        if is_link(self.runs):
             raise RunDirectoryError(
                 f"cannot read the runs in {one_line(str(self.runs))} ({_LINK}): name the directory"
                 " that has them"
