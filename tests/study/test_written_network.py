@@ -300,7 +300,7 @@ def test_all_links_have_the_version_of_ip_of_the_one_that_says_it(
 
 def test_two_versions_of_ip_are_refused_at_the_link(tmp_path: Path) -> None:
     text = TWO_SITES.replace('rate_up = "5mbit"', "ip = 6").replace('rtt = "40ms"', "ip = 4")
-    with pytest.raises(StudyError, match="another link has the other version of IP") as refused:
+    with pytest.raises(StudyError, match="another link has another version of IP") as refused:
         jobs(tmp_path, text + FLOW)
     assert refused.value.line == lined(text, "ip = 6")
 
