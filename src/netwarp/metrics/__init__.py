@@ -19,7 +19,12 @@ from netwarp.metrics.competing import (
     printed_by_workloads,
 )
 from netwarp.metrics.possible import possible_metrics
-from netwarp.metrics.registry import MAIN_METRICS, METRICS, metric_named
+from netwarp.metrics.registry import (
+    MAIN_METRICS,
+    METRICS,
+    metric_named,
+    workload_and_metric,
+)
 from netwarp.metrics.times import GAVE_UP
 from netwarp.metrics.verdict import failure_from_records
 from netwarp.wire import GaveUp, Job, Record
@@ -38,6 +43,7 @@ __all__ = [
     "metrics_until_failure",
     "possible_metrics",
     "printed_by_workloads",
+    "workload_and_metric",
 ]
 
 

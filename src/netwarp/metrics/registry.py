@@ -59,7 +59,7 @@ def metric_named(name: str) -> Metric:
     of_network = link_metric_named(name)
     if of_network is not None:
         return of_network
-    workload, _, own = name.rpartition(".")
+    workload, own = workload_and_metric(name)
     of_one = METRICS.get(own) or printed_metric(own)
     if workload and of_one is not None:
         return of_workload(of_one, workload)
@@ -67,6 +67,16 @@ def metric_named(name: str) -> Metric:
     if found is None:
         raise KeyError(name)
     return found
+
+
+def workload_and_metric(name: str) -> tuple[str, str]:
+    """Return the workload of a metric's name and the metric's name without it; the workload is
+    empty if the metric is that of a whole run or of a link.
+    """
+    if link_metric_named(name) is not None:
+        return "", name
+    workload, _, own = name.rpartition(".")
+    return workload, own
 
 
 MAIN_METRICS = tuple(

@@ -20,7 +20,7 @@ from netwarp.measurement_notes import (
     means_text,
     uncertainty_notes,
 )
-from netwarp.metrics import metric_named
+from netwarp.metrics import metric_named, workload_and_metric
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
 from netwarp.results import Results
@@ -66,8 +66,8 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
     laid_out: list[Table | Text | Padding] = [Text(f"{conditions}\n")] if conditions else []
     names = _names(data)
     for compared in data.answers:
-        title = metric_named(compared.metric).title
-        if len(data.answers) > 1 or ", " in title:
+        if len(data.answers) > 1 or workload_and_metric(compared.metric)[0]:
+            title = metric_named(compared.metric).title
             laid_out.append(Text(title, style="bold underline"))
         laid_out += blocks(results, compared, clock, width, names)
         open_text = undecided_text(compared, results)
@@ -209,11 +209,11 @@ def grid(
 
 def _heads(compared: Comparisons, shown: Mapping[str, Quantity]) -> list[Text]:
     """Return the headings of the columns: metrics with their units, and the verdict."""
-    titles = {m: metric_named(m).head or unit.title.lower() for m, unit in shown.items()}
-    workloads = {title.rpartition(", ")[2] for title in titles.values()}
-    if len(workloads) == 1 and all(", " in title for title in titles.values()):
-        # All are of one workload, which the line above the table names.
-        titles = {metric: title.rpartition(", ")[0] for metric, title in titles.items()}
+    parts = {metric: workload_and_metric(metric) for metric in shown}
+    # If all are of one workload, the line above the table names it.
+    is_of_one = len({workload for workload, _ in parts.values()}) == 1
+    described = {m: metric_named(own if is_of_one else m) for m, (_, own) in parts.items()}
+    titles = {m: metric.head or metric.title.lower() for m, metric in described.items()}
     named = [
         Text(f"{titles[metric]}\n{unit.unit or _counted(metric)}") for metric, unit in shown.items()
     ]
