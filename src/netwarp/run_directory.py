@@ -83,7 +83,7 @@ def question_in(study: str) -> str | None:
 def is_run_directory(path: Path) -> bool:
     """Return whether a folder is a run directory, whose runs are not behind a symbolic link."""
     runs = path / "runs"
-    return not runs.is_symlink() and runs.is_dir() and (path / PLAN_FILE).is_file()
+    return not is_link(runs) and runs.is_dir() and (path / PLAN_FILE).is_file()
 
 
 class RunDirectory:
@@ -317,7 +317,7 @@ class RunDirectory:
     def qlog_of(self, run: str) -> list[Path]:
         """Return the run's qlog files; empty if the job did not ask for them."""
         folder = self.run_path(run) / QLOG_FOLDER
-        return [] if folder.is_symlink() else sorted(folder.glob("*.sqlog"))
+        return [] if is_link(folder) else sorted(folder.glob("*.sqlog"))
 
     def is_drawn_by(self, version: str) -> bool:
         """Return whether results, summary and report were made by this version from all existing

@@ -21,7 +21,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """One lesson."""
+    """A lesson of the local pages: the knobs that it begins with, and what is seen."""
 
     name: str
     title: str

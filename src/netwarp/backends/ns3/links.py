@@ -6,7 +6,7 @@ towards its host: packets wait at routers when they do in the kernel's run, and 
 as long.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -40,10 +40,10 @@ def links(job: Job) -> list[dict[str, Any]]:
     """Return the links in the form that the simulation program reads."""
     if job.network is None:
         return _of_one_path(job.paths[0])
-    server_delays_ns = _server_delays_ns(job, job.network)
+    servers = {each.ends.server for each in job.workloads if each.ends is not None}
     return [
         _link(
-            (link.first, link.second), _delay_ns(job.network, link, path, server_delays_ns),
+            (link.first, link.second), _delay_ns(job.network, link, path, servers),
             _sender(path.mtu_bytes, path.up), _sender(path.mtu_bytes, path.down), path.mtu_bytes,
         )
         for link, path in zip(job.network.links, job.paths, strict=True)
@@ -91,32 +91,16 @@ def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
     return max(1, impairments.limit_packets - ceil(in_flight))
 
 
-def _delay_ns(
-    network: Network, link: wire.Link, path: Path, server_delays_ns: Mapping[str, int]
-) -> int:
-    """Return the delay of a link's channel in both directions."""
-    ends = {link.first, link.second}
-    if host := next(iter(ends & set(network.hosts)), None):
-        return server_delays_ns.get(host, 0)
-    return path.up.delay_ns
+def _delay_ns(network: Network, link: wire.Link, path: Path, servers: Collection[str]) -> int:
+    """Return the delay in ns of a link's channel in both directions."""
+    host = next((each for each in (link.first, link.second) if each in network.hosts), None)
+    if host is None:
+        return path.up.delay_ns
+    return _towards_ns(link, path, host) if host in servers else 0
 
 
-def _server_delays_ns(job: Job, network: Network) -> dict[str, int]:
-    """Return the delay in ns of the link to each server, by the server's name."""
-    return {
-        each.ends.server: delay_to_host_ns(job, network, each.ends.server)
-        for each in job.workloads
-        if each.ends is not None
-    }
-
-
-def delay_to_host_ns(job: Job, network: Network, host: str) -> int:
+def _towards_ns(link: wire.Link, path: Path, host: str) -> int:
     """Return the delay in ns of a host's link, in the direction towards the host."""
-    link, path = next(
-        (link, path)
-        for link, path in zip(network.links, job.paths, strict=True)
-        if host in (link.first, link.second)
-    )
     return (path.down if link.first == host else path.up).delay_ns
 
 
@@ -126,16 +110,17 @@ def refusal(job: Job) -> str | None:
     """
     if job.network is None:
         return None
-    hosts = set(job.network.hosts)
+    towards_ns: dict[str, int] = {}
     for link, path in zip(job.network.links, job.paths, strict=True):
-        if not hosts & {link.first, link.second} and path.up.delay_ns != path.down.delay_ns:
+        hosts = {link.first, link.second} & set(job.network.hosts)
+        towards_ns |= {host: _towards_ns(link, path, host) for host in hosts}
+        if not hosts and path.up.delay_ns != path.down.delay_ns:
             return f"ns-3's links have one delay both ways, and {link.label} has two"
     ends = [each.ends for each in job.workloads if each.ends is not None]
     if both := {each.client for each in ends} & {each.server for each in ends}:
         return f"in its model of ns-3 a host is a client or a server, and {min(both)} is both"
     for each in ends:
-        towards = [delay_to_host_ns(job, job.network, host) for host in (each.client, each.server)]
-        if towards[0] != towards[1]:
+        if towards_ns[each.client] != towards_ns[each.server]:
             return (
                 f"ns-3's links have one delay both ways, and those of {each.client} and"
                 f" {each.server} have two"
