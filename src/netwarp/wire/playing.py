@@ -78,7 +78,7 @@ class Player(Wire):
     at_ns: U64
     """When the action happened."""
     action: Action
-    """The action."""
+    """What the player did, or what happened to it."""
 
 
 class Play(Wire):

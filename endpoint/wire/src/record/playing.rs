@@ -67,7 +67,7 @@ pub enum CutCause {
 pub struct PlayerRecord {
     /// When the action happened.
     pub at_ns: u64,
-    /// The action.
+    /// What the player did, or what happened to it.
     pub action: Action,
 }
 
