@@ -23,7 +23,7 @@ fuzz: setup ## run RUNS random studies from SEED on, and three times as many bro
 soak: setup ## fuzz with fresh seeds for an hour, watch memory, descriptors, guests and scratch, and write a report
 	.venv/bin/python scripts/soak.py $(ARGS)
 
-bench: setup ## measure what runs and commands cost; ARGS=--peers: against ns-3, and Shadow if it is installed
+bench: setup ## measure what runs and commands cost; ARGS=--networks: of networks of hosts; ARGS=--peers: against ns-3, and Shadow if it is installed
 	.venv/bin/python -m bench $(ARGS)
 
 stacks: setup ## build the other QUIC implementations (Go, CMake and a C++ compiler), each in its pinned version

@@ -19,6 +19,7 @@ from bench import (
     counting,
     executors,
     guests,
+    networks,
     overhead,
     peers,
     sampling,
@@ -41,6 +42,11 @@ def main() -> int:
     if arguments.containment:
         found = containment.measure(arguments.repeats, arguments.only)
         shown = containment.table(found, arguments.repeats)
+        print(json.dumps(found, indent=2) if arguments.json else "\n".join(shown))
+        return 0
+    if arguments.networks:
+        found = networks.measure(arguments.repeats)
+        shown = networks.table(found, arguments.repeats)
         print(json.dumps(found, indent=2) if arguments.json else "\n".join(shown))
         return 0
     offered = JOBS if arguments.peers else sampling.LINES if arguments.sampling else TRANSFERS
@@ -93,6 +99,11 @@ def _parser() -> argparse.ArgumentParser:
         "--containment",
         action="store_true",
         help="runs in their enclosure, in turn with the same outside it",
+    )
+    lane.add_argument(
+        "--networks",
+        action="store_true",
+        help="networks of 2 to 1 000 hosts, and a dumbbell in turn with ns-3",
     )
     lane.add_argument(
         "--overheads", action="store_true", help="only what a run costs besides its guest"

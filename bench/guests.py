@@ -20,14 +20,19 @@ def run(backend: Backend, line: Transfer, seed: int = 1) -> Cost:
 
 
 def run_in(backend: Backend, line: Transfer, place: Path, seed: int = 1) -> Cost:
-    """Run one transfer in a directory that is there; a failed run ends the bench.
+    """Run one transfer in a directory that exists, see :func:`run_planned`."""
+    return run_planned(backend, plan(line, seed), place, line.name)
+
+
+def run_planned(backend: Backend, run: PlannedRun, place: Path, name: str) -> Cost:
+    """Run what was planned, in a directory that exists; a failed run ends the bench.
 
     CPU time is that of the guest's whole process tree, boot and teardown included.
     """
-    outcome = run_job(backend, plan(line, seed).job, place)
+    outcome = run_job(backend, run.job, place)
     status = outcome.status
     if outcome.failed:
-        raise SystemExit(f"{line.name} failed: {status.reason}")
+        raise SystemExit(f"{name} failed: {status.reason}")
     return Cost(status.cpu_s, status.wall_s, status.peak_rss_bytes / 2**20, status.virtual_s)
 
 

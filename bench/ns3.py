@@ -26,13 +26,13 @@ class Ns3:
     note = "ns-3: its process, bindings loaded"
 
     def __init__(self) -> None:
-        self._backend = Ns3Backend()
+        self.backend = Ns3Backend()
         try:
-            self._backend.check(jobs=1)
+            self.backend.check(jobs=1)
         except BackendError as error:
             raise SystemExit(str(error)) from None
         print("ns-3: loading its bindings", file=sys.stderr)
-        guests.run(self._backend, FIRST)
+        guests.run(self.backend, FIRST)
 
     def __enter__(self) -> Ns3:
         return self
@@ -43,11 +43,11 @@ class Ns3:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._backend.stop()
+        self.backend.stop()
 
     def run(self, line: Transfer, seed: int) -> Cost:
         """Simulate one job; CPU time is that of the process, which has its bindings loaded."""
-        return replace(guests.run(self._backend, mirrored(line), seed), peak_mib=None)
+        return replace(guests.run(self.backend, mirrored(line), seed), peak_mib=None)
 
 
 def mirrored(line: Transfer) -> Transfer:

@@ -384,3 +384,21 @@ def test_each_workload_has_its_own_records() -> None:
 )  # fmt: skip
 def test_what_ns3_cannot_do_in_a_network_is_refused(asked: Job, reason: str) -> None:
     assert reason in str(refusal(asked))
+
+
+def test_a_run_does_not_depend_on_the_runs_before_it(tmp_path: Path) -> None:
+    """ns-3's random streams are numbered from the start of the process, unless they are reset."""
+    backend = Ns3Backend()
+    try:
+        backend.check(jobs=1)
+    except BackendError as error:
+        pytest.skip(str(error))
+    csma = job("tcp", "ns3default", path={"rate": "10mbit", "delay": "20us"}, workload=BULK)
+    kept = []
+    for run in ("first", "second"):
+        (tmp_path / run).mkdir()
+        status = backend.run(csma, tmp_path / run, slot=0, on_progress=lambda _: None)
+        assert status.outcome == "ok", status.reason
+        kept.append((tmp_path / run / "records.jsonl").read_bytes())
+    backend.stop()
+    assert kept[0] == kept[1]

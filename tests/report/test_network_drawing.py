@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.report.network_drawing import Drawing, drawing_of
+from netwarp.report.network_drawing import LINE_CHARACTERS, Drawing, drawing_of
 from netwarp.report.network_places import groups_of, places_of
 from netwarp.study import study_from_mapping
 from netwarp.wire import Job, Link, Network
@@ -61,7 +61,9 @@ def test_a_link_says_what_it_does_each_way() -> None:
     drawing = drawn(dumbbell(2, rtts=["20ms", "160ms"]))
     (bottleneck,) = [link for link in drawing.links if link.notes]
     assert bottleneck.has_rate
-    assert all("20.0 Mbit/s" in note and "fifo" in note for note in bottleneck.notes)
+    said = " ".join(bottleneck.notes)
+    assert said.count("20.0 Mbit/s") == said.count("fifo") == sum(map(said.count, "→←")) == 2
+    assert max(map(len, bottleneck.notes)) <= LINE_CHARACTERS, "lines end before the routers"
     notes = {node.name: node.notes for node in drawing.nodes if node.kind == "host"}
     assert notes["client2"] == ["to it: 80 ms"]
     assert notes["server1"] == ["to it: 10 ms"]

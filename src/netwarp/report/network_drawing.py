@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from netwarp.report.calibration import loss_text
@@ -25,6 +26,8 @@ FLOW_GAP = 5.0
 """Distance between flows on the same link, in pixels."""
 MOST_COLOURS = 6
 """Number of kinds of flows that have a colour; further ones are grey."""
+LINE_CHARACTERS = 38
+"""Most characters in a line beside a link, so that it stays between the link's routers."""
 MOST_TEXTS = 3
 """Most texts of one link, from different cells, that are all shown."""
 
@@ -151,7 +154,8 @@ def _links(
         ends = place_of[link.first], place_of[link.second]
         is_between_routers = {link.first, link.second} <= set(network.routers)
         arrows = ("→", "←") if ends[0].x <= ends[1].x else ("←", "→")
-        notes = list(does.lines(*arrows)) if is_between_routers else []
+        lines = does.lines(*arrows) if is_between_routers else ()
+        notes = [part for line in lines for part in wrap(line, LINE_CHARACTERS)]
         has_rate = path.down.rate_bit_s is not None or path.up.rate_bit_s is not None
         drawn[ends] = DrawnLink(*ends, notes, has_rate)
     return list(drawn.values())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from netwarp.wire import Network
 
-COLUMN, ROW, HOST_ROW = 310.0, 190.0, 62.0
+COLUMN, ROW, HOST_ROW = 360.0, 250.0, 62.0
 """Distances between routers, across and down, and between hosts in a column, in pixels."""
 HOST_REACH = 190.0
 """Distance from a router to the hosts beside it, in pixels."""

@@ -102,6 +102,7 @@ def simulate(ns: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
     ns.Config.Reset()
     ns.RngSeedManager.SetSeed(asked["seed"])
     ns.RngSeedManager.SetRun(1)
+    ns.RngSeedManager.ResetNextStreamIndex()  # streams are numbered through the life of a process
     configure(ns, asked)
     nodes, addresses = (_csma if asked["defaults"] else _routed)(ns, asked)
     helpers = ns.cppyy.gbl.netwarp
