@@ -10,7 +10,7 @@ import pytest
 from guest.lab import Measured, run_study
 from netwarp.plan import plan_study
 from netwarp.study import study_from_mapping
-from netwarp.wire import Calibration
+from netwarp.wire import Calibration, Connection, OfWorkload
 
 BULK = {"kind": "bulk", "size": "256kB"}
 MBIT_S = 1_000_000
@@ -149,3 +149,25 @@ def test_a_router_that_discards_what_the_next_link_does_not_take_adds_up(
         transport={"kind": "sctp"},
     )
     assert found.metrics["flow.retransmitted_packets"] > 0, "the first packets were too large"
+
+
+def test_clients_begin_in_the_order_of_their_start_times(tmp_path: Path) -> None:
+    """Getting a hundred servers ready takes longer than the start times are apart."""
+    found = run(
+        tmp_path,
+        path={"rtt": "1ms", "rate": "1gbit", "queue": "1MB"},
+        topology={"shape": "incast", "senders": 100},
+        workload=[BULK | {"name": "flow", "size": "1kB", "start_jitter": "100us"}],
+    )
+    begun = [
+        (record.line.start_ns, record.workload)
+        for record in found.records
+        if isinstance(record, OfWorkload)
+        and isinstance(record.line, Connection)
+        and record.line.side == "client"
+    ]
+    start_ns = {each.name: each.start_ns for each in found.planned.job.workloads}
+    assert len(begun) == 100
+    in_order = [start_ns[name] for _, name in sorted(begun)]
+    assert in_order == sorted(in_order)
+    assert in_order != [start_ns[f"flow-{number}"] for number in range(1, 101)]

@@ -64,6 +64,7 @@ def test_a_link_says_what_it_does_each_way() -> None:
     said = " ".join(bottleneck.notes)
     assert said.count("20.0 Mbit/s") == said.count("fifo") == sum(map(said.count, "→←")) == 2
     assert max(map(len, bottleneck.notes)) <= LINE_CHARACTERS, "lines end before the routers"
+    assert drawing.top <= bottleneck.notes_top, "the first line is inside the drawing"
     notes = {node.name: node.notes for node in drawing.nodes if node.kind == "host"}
     assert notes["client2"] == ["to it: 80 ms"]
     assert notes["server1"] == ["to it: 10 ms"]

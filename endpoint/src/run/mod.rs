@@ -95,6 +95,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     let epoch_ns = records.start_clock();
     let mut relay = Relay {
         pairs,
+        begins_together: job.network.is_some(),
         host,
         timeline: Timeline::start(job, &topology, epoch_ns).stage("setup")?,
         epoch_ns,
@@ -212,6 +213,9 @@ fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Res
 struct Relay<'a> {
     /// The run's workloads, in the job's order.
     pairs: Vec<Pair<'a>>,
+    /// Whether no client begins before the servers of all workloads are ready. In a network with many hosts, getting
+    /// ready takes longer than clients' start times are apart, and clients would begin in the order of the job.
+    begins_together: bool,
     host: &'a mut dyn Host,
     timeline: Timeline<'a>,
     epoch_ns: u64,
@@ -245,7 +249,7 @@ impl Relay<'_> {
             }
             self.progress.report(elapsed_ns);
             self.sample(elapsed_ns).stage("teardown")?;
-            self.pairs.iter_mut().try_for_each(|pair| pair.begin_client(elapsed_ns)).stage("client")?;
+            self.begin_clients(elapsed_ns)?;
             if let Some(event) = self.advance(elapsed_ns).stage("teardown")? {
                 let (change, path) = (event.change.clone(), event.path);
                 self.events += 1;
@@ -264,7 +268,9 @@ impl Relay<'_> {
                     .stage("client")?;
                 continue;
             }
-            let start_ns = self.pairs.iter().filter_map(Pair::begins_ns).min().unwrap_or(u64::MAX);
+            let awaits_servers = self.awaits_servers();
+            let waiting = self.pairs.iter().filter(|pair| !awaits_servers || pair.is_program());
+            let start_ns = waiting.filter_map(Pair::begins_ns).min().unwrap_or(u64::MAX);
             let sample_ns = self.sampler.as_ref().map_or(u64::MAX, Sampler::next_ns);
             let until_ns = self.progress.next_ns().min(self.limit_ns).min(start_ns).min(sample_ns);
             for (place, player) in
@@ -283,6 +289,22 @@ impl Relay<'_> {
 
     fn begin(&self, certificate: Option<String>) -> Order {
         Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token().map(String::from) }
+    }
+
+    /// Orders the clients to begin whose start time has come, in the order of their start times.
+    fn begin_clients(&mut self, elapsed_ns: u64) -> Result<(), Failure> {
+        let awaits_servers = self.awaits_servers();
+        let waiting = self.pairs.iter_mut().filter(|pair| !awaits_servers || pair.is_program());
+        let is_due = |pair: &&mut Pair<'_>| pair.begins_ns().is_some_and(|start_ns| start_ns <= elapsed_ns);
+        let mut due: Vec<_> = waiting.filter(is_due).collect();
+        due.sort_by_key(|pair| pair.begins_ns());
+        due.into_iter().try_for_each(Pair::begin_client).stage("client")
+    }
+
+    /// Returns whether clients have to wait for servers of other workloads. Installed programs, which take as long as
+    /// they take to get ready, neither wait nor are waited for.
+    fn awaits_servers(&self) -> bool {
+        self.begins_together && self.pairs.iter().any(|pair| !pair.is_program() && pair.awaits_server())
     }
 
     /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
@@ -326,9 +348,8 @@ impl Relay<'_> {
         match event {
             Event::Said(Message::Ready { certificate }) => {
                 let begin = begin(certificate);
-                let pair = &mut self.pairs[place];
-                pair.server_is_ready(begin).stage("server")?;
-                if pair.begins_ns() == Some(0) { pair.begin_client(0).stage("client") } else { Ok(()) }
+                self.pairs[place].server_is_ready(begin).stage("server")?;
+                self.begin_clients(0)
             }
             Event::Said(Message::Write { line }) => {
                 let pair = &mut self.pairs[place];

@@ -150,16 +150,22 @@ impl<'a> Pair<'a> {
         self.client_begin.as_ref().map(|_| self.job.only().start_ns)
     }
 
-    /// Orders the client to begin, if all servers are ready and its start time has come.
-    pub(super) fn begin_client(&mut self, elapsed_ns: u64) -> Result<()> {
-        match self.client_begin.take_if(|_| elapsed_ns >= self.job.only().start_ns) {
-            Some(begin) => {
-                self.client.order(&begin)?;
-                self.client_began = true;
-                self.notify_attached()
-            }
-            None => Ok(()),
-        }
+    /// Returns whether a server of the workload has still to get ready.
+    pub(super) fn awaits_server(&self) -> bool {
+        self.client_begin.is_none() && !self.client_began && !self.gave_up
+    }
+
+    /// Returns whether the workload's server is a program installed on this machine.
+    pub(super) fn is_program(&self) -> bool {
+        self.workload.command_line(Side::Server).is_some()
+    }
+
+    /// Orders the client to begin, if all servers are ready and it has not begun.
+    pub(super) fn begin_client(&mut self) -> Result<()> {
+        let Some(begin) = self.client_begin.take() else { return Ok(()) };
+        self.client.order(&begin)?;
+        self.client_began = true;
+        self.notify_attached()
     }
 
     /// Notifies the client that it is attached to `path`, now or as soon as it has begun.

@@ -26,6 +26,8 @@ FLOW_GAP = 5.0
 """Distance between flows on the same link, in pixels."""
 MOST_COLOURS = 6
 """Number of kinds of flows that have a colour; further ones are grey."""
+NOTES_GAP, NOTE_LINE = 18.0, 14.0
+"""Distance from a link to the notes above it, and height of a note's line, in pixels."""
 LINE_CHARACTERS = 38
 """Most characters in a line beside a link, so that it stays between the link's routers."""
 MOST_TEXTS = 3
@@ -54,6 +56,16 @@ class DrawnLink:
     """What a link between routers does to packets, as lines."""
     has_rate: bool
     """Whether the link limits the rate of a direction, so that packets can queue there."""
+
+    @property
+    def notes_x(self) -> float:
+        """Horizontal centre of the notes, in pixels."""
+        return (self.first.x + self.second.x) / 2
+
+    @property
+    def notes_top(self) -> float:
+        """Upper edge of the notes, which are above the link, in pixels."""
+        return (self.first.y + self.second.y) / 2 - NOTES_GAP - NOTE_LINE * len(self.notes)
 
 
 @dataclass(frozen=True)
@@ -126,14 +138,16 @@ def _drawn(network: Network, jobs: Sequence[Job], note: str | None) -> Drawing:
     nodes += [DrawnNode(at, name, [], "router") for name, at in routers.items()]
     flows = _flows(exchanges, network, groups, group_of, place_of)
     left = min(at.x for at in place_of.values()) - MARGIN_ACROSS
+    links = _links(network, jobs[0], texts, place_of)
     top = min(at.y for at in place_of.values()) - MARGIN_DOWN
+    top = min([top, *(link.notes_top for link in links)])
     return Drawing(
         left=left,
         top=top,
         width=max(at.x for at in place_of.values()) + MARGIN_ACROSS - left,
         height=max(at.y for at in place_of.values()) + MARGIN_DOWN - top,
         nodes=nodes,
-        links=_links(network, jobs[0], texts, place_of),
+        links=links,
         flows=flows,
         alt=_in_words(network, groups, texts, flows),
         note=note,
