@@ -48,7 +48,7 @@ def keywords() -> Iterator[str]:
         rows = [row for row in getattr(options, call.upper()) if row.name not in TAKEN_OPENED]
         name, base = f"{call.capitalize()}Options", "TypedDict"
         if call in ("compare", "exec"):
-            of_study = [row for row in rows if row.says_something_of_the_study]
+            of_study = [row for row in rows if row.defines_study]
             base = f"{call.capitalize()}StudyOptions"
             own = [row for row in of_study if not row.key.startswith("path.")]
             yield from _keyword_class(

@@ -108,11 +108,12 @@ def folder(kind: str, name: str) -> Path:
     return Path(next(iter(module.__path__)))
 
 
-class Extended(Mapping[str, T], Generic[T]):
-    """A mapping of things of one kind by name: netwarp's own, then those that packages add.
+class Registry(Mapping[str, T], Generic[T]):
+    """A registry by name of one kind of extension, such as backends, workloads or metrics:
+    netwarp's own entries, then those that packages add.
 
-    netwarp's own have precedence over others of the same name. When all are listed, extensions that
-    cannot be imported are left out, with a line on standard error.
+    netwarp's own entries have precedence over others of the same name. When all are listed,
+    extensions that cannot be imported are left out, with a line on standard error.
     """
 
     def __init__(self, kind: str, own: Mapping[str, T], accepts: Callable[[Any], bool]) -> None:

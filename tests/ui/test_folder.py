@@ -8,13 +8,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from netwarp.ui.folder import LOCK, PREFIX, remove_leftovers, remove_when_unlocked, runs_folder
+from netwarp.ui.folder import (
+    LOCK,
+    PREFIX,
+    locked_run_directory,
+    remove_leftovers,
+    remove_when_unlocked,
+)
 
 HOLDS = """
 import sys
 from pathlib import Path
-from netwarp.ui.folder import runs_folder
-with runs_folder(Path(sys.argv[1])) as folder:
+from netwarp.ui.folder import locked_run_directory
+with locked_run_directory(Path(sys.argv[1])) as folder:
     (folder / "lane" / "what-if-1").mkdir(parents=True)
     print(folder, flush=True)
     sys.stdin.read()
@@ -22,7 +28,7 @@ with runs_folder(Path(sys.argv[1])) as folder:
 
 
 def test_a_folder_is_removed_when_its_process_has_done_with_it(tmp_path: Path) -> None:
-    with runs_folder(tmp_path) as folder:
+    with locked_run_directory(tmp_path) as folder:
         assert (folder / LOCK).is_file()
         remove_leftovers(tmp_path)
         assert folder.is_dir()

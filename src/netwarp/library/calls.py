@@ -52,7 +52,7 @@ def divided(
         StudyError: there is no such option.
     """
     given = given_of(given, rows, command)
-    of_study = {row.name for row in rows if row.says_something_of_the_study}
+    of_study = {row.name for row in rows if row.defines_study}
     return (
         {name: value for name, value in given.items() if name in of_study},
         {name: value for name, value in given.items() if name not in of_study},
@@ -79,8 +79,8 @@ def run(
         backend: ``virtual``, ``native``, ``replay:DIR``, or an open backend; None for the study's.
         executor: where runs are carried out: ``local``, ``dask-local:N``, ``dask://HOST:PORT``, or
             an open executor.
-        staging: how replicates are added until something is decided; None to follow ``precision``
-            or ``decide``.
+        staging: how replicates are added until the comparisons are decided; None to follow
+            ``precision`` or ``decide``.
         command_line: the command line that the report names as its origin.
         observer: notified about every run.
         anew: whether to repeat all runs, including those that the directory has.
@@ -285,7 +285,7 @@ def exec(  # noqa: A001 - what the command is called
     Args:
         client: the client's program and its arguments.
         backend: see :func:`run`.
-        sinks: get the client's standard output and standard error while it runs.
+        sinks: files that receive the client's standard output and standard error while it runs.
         command_line: see :func:`run`.
         observer: see :func:`run`.
         options: the options of the command, by the same names: ``server="python3 -m http.server

@@ -15,10 +15,10 @@ from netwarp.metrics.second_half import SECOND_HALF_METRICS
 from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
-from netwarp.plugins import Extended
+from netwarp.plugins import Registry
 from netwarp.workloads import WORKLOADS
 
-METRICS: Extended[Metric] = Extended(
+METRICS: Registry[Metric] = Registry(
     "metrics",
     {
         metric.name: metric

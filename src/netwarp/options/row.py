@@ -57,10 +57,8 @@ class Option:
     """Spellings on the command line, if they do not follow from the name."""
 
     @property
-    def says_something_of_the_study(self) -> bool:
-        """Whether the option changes what is run or evaluated, and not only where and how it is
-        run.
-        """
+    def defines_study(self) -> bool:
+        """Whether the option changes what is run or evaluated, not only where or how."""
         return bool(self.key) or self.name in ("set", "quick")
 
     @property

@@ -27,7 +27,7 @@ def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
     """Return all values for the template of the report's section on trust."""
     comparisons = [each for compared in answers for each in compared.comparisons]
     return {
-        "treatment": treatment(data),
+        "treatment": settings_table(data),
         "settings": settings_used(data),
         "calibration": calibration(data),
         "is_imposed": any(cell.values("path_imposed_rtt_s") for cell in data.results.cells),
@@ -47,8 +47,10 @@ def collect(data: RunData, answers: Sequence[Comparisons]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def treatment(data: RunData) -> dict[str, Any]:
-    """Return the table of equal treatment: a row for each setting, a column for each transport."""
+def settings_table(data: RunData) -> dict[str, Any]:
+    """Return the table that shows whether all transports were configured alike: a row for each
+    setting, a column for each transport.
+    """
     rows = data.provenance.get("equal_treatment", [])
     transports = list(dict.fromkeys(row["transport"] for row in rows))
     settings = list(dict.fromkeys(row["setting"] for row in rows))

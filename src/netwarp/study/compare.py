@@ -23,7 +23,7 @@ from netwarp.workloads.bulk.section import USUAL_SIZE
 from netwarp.workloads.section import WorkloadSection
 
 COMMAND = "compare"
-_OF_STUDY = tuple(row for row in COMPARE if row.says_something_of_the_study)
+_OF_STUDY = tuple(row for row in COMPARE if row.defines_study)
 
 
 def study_from_compare(
@@ -93,7 +93,7 @@ def study_from_compare(
 
 
 def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -> dict[str, Any]:
-    """Return the options that were given: those that are not None.
+    """Return the options that were given, which are those that are not None.
 
     Raises:
         StudyError: no option has this name; the message names the one that was probably meant.
@@ -114,8 +114,8 @@ def given_of(options: Mapping[str, Any], rows: Sequence[Option], command: str) -
 
 
 def _refuse_another_type(row: Option, value: Any) -> None:
-    """Refuse a value of the wrong type for an option that is read in this module; the study's keys
-    check their own values.
+    """Refuse a value of the wrong type for an option that is read in this module. The values of
+    other options are checked by the study's keys.
     """
     match row.takes:
         case _ if value is None:
@@ -138,7 +138,7 @@ def _refuse_another_type(row: Option, value: Any) -> None:
 
 
 def levels_of(row: Option, value: Any) -> list[str]:
-    """Return the levels of an option as the texts that the command line would have.
+    """Return the levels of an option as texts, as they would be on the command line.
 
     Raises:
         InputError: there is no level, or one is neither a text nor a number.
@@ -173,8 +173,8 @@ def option_of(name: str) -> str:
 
 
 def typed(row: Option, level: str) -> str | int:
-    """Convert a level to the type that it has in a study file: text, or a number if its key takes
-    one.
+    """Convert a level to the type that it has in a study file: a number if its key takes one, else
+    text.
     """
     # No count or size in bytes that is written as a plain number needs more than ten digits.
     is_whole = row.type in ("Mtu", "IpVersion", "Whole") and re.fullmatch("[0-9]{1,10}", level)

@@ -15,10 +15,9 @@ from netwarp.study.study import Study, study_from_mapping
 
 COMMAND = "exec"
 STALL_CPU_S = 60
-"""Default of `limits.stall_cpu_s` for `exec`, in s. It is shorter than a study's, because a user
-waits for the run.
-"""
-_OF_STUDY = tuple(row for row in EXEC if row.says_something_of_the_study)
+"""Default of `limits.stall_cpu_s` for `exec`, in s. It is shorter than in studies, because a user
+waits for the run."""
+_OF_STUDY = tuple(row for row in EXEC if row.defines_study)
 _option = display_by(EXEC)
 
 

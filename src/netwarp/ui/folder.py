@@ -1,6 +1,6 @@
 """The temporary folder for runs of the pages, which is removed at the end, or by the next start.
 
-A process that is killed removes nothing. So each has locked a file in its folder, and the kernel
+A process that is killed removes nothing. So each process locks a file in its folder, and the kernel
 releases the lock when the process ends in any way. A folder whose file is not locked is a leftover.
 A process that is ended regularly starts another one, which waits for the lock and removes the
 folder, because thousands of files take seconds on some disks, and Ctrl-C must not wait for them.
@@ -22,8 +22,9 @@ LOCK = "in-use"
 
 
 @contextmanager
-def runs_folder(place: Path | None = None) -> Iterator[Path]:
-    """Create a folder that is locked in the block; see :func:`remove_when_unlocked`.
+def locked_run_directory(place: Path | None = None) -> Iterator[Path]:
+    """Context manager: create a temporary directory that is locked until the block ends, so that no
+    other process removes it (see :func:`remove_when_unlocked`).
 
     Args:
         place: the directory in which it is created; None for the usual place (TMPDIR).
@@ -64,7 +65,8 @@ def _remove_unlocked(folder: Path) -> None:
 
 
 def remove_leftovers(place: Path | None = None) -> None:
-    """Remove this user's folders of processes that have ended; what cannot be removed is left.
+    """Remove this user's temporary folders of processes that have ended; what cannot be removed is
+    left.
 
     Args:
         place: the directory in which they are; None for the usual place (TMPDIR).
@@ -76,8 +78,8 @@ def remove_leftovers(place: Path | None = None) -> None:
 
 
 def _is_leftover(folder: Path) -> bool:
-    """Return whether a folder is a leftover. The lock's file is created first, so a folder with
-    runs and without it was left by a removal that was interrupted.
+    """Return whether a folder is a leftover. The locked file is created first, so a folder that has
+    runs but no such file was left by an interrupted removal.
 
     Raises:
         OSError: it cannot be read.

@@ -1,4 +1,5 @@
-"""The knobs of the page: which options of `netwarp compare` it shows, how, and in which order.
+"""The knobs of the page, with which a user changes options of `netwarp compare`: which options have
+one, in which form, and in which order.
 
 A knob's name, values, help and error messages are those of its option. A slider only offers some
 values; any other can be typed, and is checked by the study.
@@ -20,8 +21,7 @@ from netwarp.workloads.bulk.section import USUAL_SIZE
 OPTIONS: Mapping[str, Option] = {
     row.name: row
     for row in COMPARE
-    if row.name == "expect"
-    or (row.says_something_of_the_study and row.name not in ("file", "kernel"))
+    if row.name == "expect" or (row.defines_study and row.name not in ("file", "kernel"))
 }
 """The options that an address may have. Options that name files of this machine are left to the
 command line.
@@ -37,9 +37,8 @@ another.
 NETWORKS: Mapping[str, Mapping[str, Misfit]] = {
     shape or "": misfits(shape) for shape in (None, *SHAPES)
 }
-"""The options that are refused with each shape of network, and without one, each with the
-reason.
-"""
+"""For each shape of network, and for two hosts without one: the options that are refused with it,
+each with the reason."""
 
 
 def kinds_of(row: Option) -> list[str]:
@@ -58,43 +57,42 @@ def kinds_of(row: Option) -> list[str]:
 
 
 def implied_kinds() -> list[tuple[str, str]]:
-    """Return the options with which an address asks for a kind of workload, each with the kind, in
-    order of precedence.
+    """Return the options of an address that imply a kind of workload, each with the kind, in order
+    of precedence.
     """
     return [(name, row.workload) for name, row in OPTIONS.items() if row.workload]
 
 
 def networks_without(name: str) -> dict[str, str]:
     """Return the shapes of networks with which an option is refused, each with the reason; the
-    shape "" means two hosts. Reasons have the knobs' names on the page.
+    shape "" means two hosts. Reasons name options by the labels of their knobs.
     """
     return {shape: with_labels(of[name][0]) for shape, of in NETWORKS.items() if name in of}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """An option, in the form in which the page shows it."""
+    """A control of the page that sets an option, such as a slider."""
 
     option: str
     """Name of the option."""
     label: str
     offers: Sequence[str] = ()
-    """Values that are offered; "" means that the option is not given."""
+    """Values that the knob offers; "" means that the option is not given."""
     shows: str = "slider"
     """How the option is shown: slider, choice, several (boxes to check), or text."""
 
     of_kinds: Mapping[str, str] = field(default_factory=dict)
-    """Further values that are offered, each with the kind of workload to which it applies."""
+    """Further values that the knob offers, each with the kind of workload to which it applies."""
     known: Sequence[str] = ()
-    """All values; once one of them is typed, it gets a box, too."""
+    """All values that the option accepts. One that is typed gets a box of its own."""
     usual: str = ""
     """The value that is used if the option is not given, if there is one."""
     needs: Sequence[str] = ()
-    """Options of which one has to be given for `usual` to apply."""
+    """Options of which at least one must be given; otherwise `usual` does not apply."""
     gives: Sequence[str] = ()
-    """Options whose values this one sets. They are emptied when the knob is turned, because they
-    would have precedence.
-    """
+    """Options whose values this one sets. The page empties them when this knob is turned, because
+    they would have precedence."""
 
     @property
     def row(self) -> Option:
@@ -172,12 +170,12 @@ START: Mapping[str, str] = {
     "transport": "tcp,quic", "size": "10MB", "rtt": "50ms", "rate": "50mbit", "loss": "1%",
     "replicates": "10",
 }  # fmt: skip
-"""The options that a page shows if its address has none."""
+"""The options with which a page begins if its address has none."""
 
 
 def with_labels(text: str) -> str:
-    """Return a text with options replaced by the labels of their knobs; options without a knob are
-    left.
+    """Return a text in which options are replaced by the labels of their knobs; options without a
+    knob are not changed.
     """
     labels = {knob.option: knob.label for knobs in GROUPS.values() for knob in knobs}
 
@@ -190,14 +188,14 @@ def with_labels(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Options that the page shows under one title: those of a property, and those of its
-    directions.
+    """Options that the page shows under one title: that of a property for both directions, and
+    those for one direction.
     """
 
     title: str
     """The title; empty for an option by itself."""
     help: str
-    """Help of the property, if its own option is a knob above; else empty."""
+    """Help of the property, if its option for both directions is a knob; else empty."""
     rows: Sequence[Option]
 
 
@@ -218,8 +216,8 @@ OTHER_GROUPS = (
 
 
 def other_options() -> dict[str, list[Part]]:
-    """Return the options without a knob, by the title of their group; the page shows them
-    folded.
+    """Return the options without a knob, by the title of their group, for a part of the page that
+    is folded at first.
     """
     shown = {knob.option for knobs in GROUPS.values() for knob in knobs}
     groups: dict[str, list[Part]] = {title: [] for title in OTHER_GROUPS}

@@ -9,15 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from netwarp.errors import InputError
-from netwarp.ui.folder import remove_leftovers, remove_when_unlocked, runs_folder
+from netwarp.ui.folder import locked_run_directory, remove_leftovers, remove_when_unlocked
 from netwarp.ui.memory import share_one_heap
 
 INSTALL = "pip install 'netwarp[ui]'"
 LOOK_EVERY_S = 0.1
 PATIENCE_S = 0.3
-"""Time in s to wait for the end of comparisons that are running; after Ctrl-C all end within half a
-second.
-"""
+"""Maximum time in s to wait until comparisons have ended; after Ctrl-C all end within half a
+second."""
 
 
 def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
@@ -43,7 +42,7 @@ def serve(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
     listening = _listening(port)
     port = listening.getsockname()[1]
     token = secrets.token_urlsafe(16)
-    with runs_folder() as temporary:
+    with locked_run_directory() as temporary:
         lanes = Lanes(temporary)
         server = uvicorn.Server(
             uvicorn.Config(

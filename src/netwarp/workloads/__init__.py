@@ -12,7 +12,7 @@ from typing import Any
 
 from netwarp import wire
 from netwarp.fields import KeyValueError
-from netwarp.plugins import Extended
+from netwarp.plugins import Registry
 from netwarp.suggestions import did_you_mean
 from netwarp.workloads.activity import Activity, Item, Phase, Tone
 from netwarp.workloads.base import FileSize, HttpArchive, Program, Reads, Workload
@@ -44,7 +44,7 @@ __all__ = [
     "workload_of",
 ]
 
-WORKLOADS: Extended[Workload[Any]] = Extended(
+WORKLOADS: Registry[Workload[Any]] = Registry(
     "workloads",
     {
         each.name: each

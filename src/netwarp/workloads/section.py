@@ -1,4 +1,4 @@
-"""The study keys that all workloads have, and what the rest of netwarp has to know of a workload's
+"""The study keys that all workloads have, and the properties of a workload that follow from its
 keys.
 """
 
@@ -40,7 +40,7 @@ class WorkloadSection(Section):
     """
 
     compared_by: ClassVar[str] = "completion_time_s"
-    """Metric that the figures of `netwarp compare` show."""
+    """Metric that the figure of `netwarp compare` shows."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Levels that `netwarp compare` uses if no option sets any, because otherwise there would be
     nothing to compare.
@@ -51,13 +51,13 @@ class WorkloadSection(Section):
     """Metrics that are the answer of `netwarp compare`, the main one first; empty if they are the
     usual ones."""
     races_http: ClassVar[bool] = False
-    """Whether versions of HTTP are compared instead of transports; each implies its transport."""
+    """Whether `netwarp compare` compares versions of HTTP instead of transports; each version
+    implies its transport."""
     again: ClassVar[Mapping[str, Any]] = {"transfers": 2}
-    """Keys that make the workload repeat within a run, so that the second time can resume the
-    first's session.
-    """
+    """Keys with which the workload transfers its content a second time in a run, so that the second
+    time can resume the session of the first."""
     takes_losses: ClassVar[bool] = False
-    """Whether the workload works over a transport that does not retransmit lost packets."""
+    """Whether the workload accepts a transport that does not retransmit lost packets."""
     uses_stream_both_ways: ClassVar[bool] = False
     """Whether one stream carries data in both directions at the same time."""
     follows_client: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class WorkloadSection(Section):
 
     @property
     def lone_message_bytes(self) -> int | None:
-        """Size in bytes of the workload's messages if each is independent, goes one way and may be
+        """Size in bytes of the workload's messages if they are one-way and independent, and may be
         lost; else None.
         """
         return None
@@ -88,7 +88,7 @@ class WorkloadSection(Section):
         return False
 
     @property
-    def is_alone(self) -> bool:
+    def must_be_alone(self) -> bool:
         """Whether the workload must be the only one of a run."""
         return False
 
@@ -97,7 +97,7 @@ class WorkloadSection(Section):
         """Whether the workload's client and server can be any two hosts of a network; by default,
         if it may share a run.
         """
-        return not self.is_alone
+        return not self.must_be_alone
 
     @property
     def further_hosts(self) -> tuple[str, ...]:
@@ -108,8 +108,8 @@ class WorkloadSection(Section):
 
     @property
     def runners_case(self) -> str | None:
-        """The QUIC interop runner's test case that the workload carries out, if it carries out
-        one.
+        """The test case of the QUIC interop runner that the workload carries out; None if it
+        carries out none.
         """
         return None
 
@@ -120,7 +120,7 @@ class WorkloadSection(Section):
 
     @property
     def least_ns(self) -> int:
-        """Least time in ns that the workload lasts, as far as its keys determine it."""
+        """Minimum time in ns that the workload lasts, as far as its keys determine it."""
         return 0
 
     @property
@@ -130,14 +130,14 @@ class WorkloadSection(Section):
 
     @property
     def most_streams(self) -> int | None:
-        """Most streams that the workload opens on one connection; None if it opens one for each of
-        its parts.
+        """Maximum number of streams that the workload opens on one connection; None if it opens one
+        for each part of its content.
         """
         return None
 
     @property
     def merges(self) -> bool:
-        """Whether the receiver joins what arrives to one file."""
+        """Whether the receiver concatenates the parts that it receives into one file."""
         return False
 
     @property
@@ -149,18 +149,20 @@ class WorkloadSection(Section):
 
     @property
     def fills_ns(self) -> int | None:
-        """Time in ns for which the workload sends at full rate; None if it has a size or a rate."""
+        """Time in ns for which the workload sends at full rate; None if it has a given size or
+        rate.
+        """
         return None
 
     def filled(self, job: wire.Workload, size_bytes: int) -> wire.Workload:
-        """Return the workload part of the job with a content that is too large to be transferred in
-        its time.
+        """Return the workload part of the job with a content that is too large to be transferred
+        within `fills_ns`.
         """
         return job
 
     @property
     def usual_transport(self) -> TransportKind | None:
-        """The transport if the study names none; None if a study must name one."""
+        """The transport that is used if the study names none; None if a study must name one."""
         return None
 
     def parts(self, streams: int | None) -> int:
@@ -202,4 +204,4 @@ class WorkloadSection(Section):
 
     @abstractmethod
     def job(self, parts: int) -> wire.Workload:
-        """Return the workload part of the job, with seeds of 0, which the plan replaces."""
+        """Return the workload part of the job. Its seeds are 0 until the plan replaces them."""

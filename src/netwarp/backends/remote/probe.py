@@ -36,14 +36,13 @@ ECHOES_APART_S = 0.002
 TRAIN_PACKETS = 48
 ANSWER_TIMEOUT_S = 15.0
 MOST_DATAGRAMS = 1000
-"""Most datagrams that a server answers in one probe."""
+"""Maximum number of datagrams that a server answers in one probe."""
 DATAGRAMS_AT_ONCE = 2 * (ECHOES + TRAIN_PACKETS + 1)
-"""Most datagrams that are received in one turn, before messages of the client are handled: more
-than a probe has.
-"""
+"""Maximum number of datagrams that are received before messages of the client are handled: more
+than a probe has."""
 LONGEST_PROBE_S = 20.0
 LONGEST_WAIT_S = 2.0
-"""Time in s to wait for echoes and trains; those that come later count as lost."""
+"""Maximum time in s to wait for echoes and trains; those that arrive later count as lost."""
 TIMESTAMP_ROOM = 64
 SO_TIMESTAMPNS = getattr(socket, "SO_TIMESTAMPNS", 35)
 
@@ -64,7 +63,7 @@ class Measured:
 
     @property
     def offset(self) -> ClockOffset | None:
-        """Offset between the two clocks; None where no echo came back."""
+        """Offset between the two clocks; None if no echo came back."""
         return clock_offset(self.echoes)
 
     @property
@@ -108,9 +107,9 @@ def measure(channel: Channel, server: tuple[str, int]) -> Measured:
 def _exchange_echoes(
     mine: socket.socket, token: bytes
 ) -> tuple[dict[int, int], list[tuple[Datagram, int]]]:
-    """Send echoes at even intervals and receive answers meanwhile; then wait for the answers that
-    are still on their way. Return when each echo was sent, by its number, and the answers with
-    their arrival times.
+    """Send echoes at even intervals and receive answers meanwhile; then wait for outstanding
+    answers. Return the time at which each echo was sent, by its number, and the answers with their
+    arrival times.
     """
     sent: dict[int, int] = {}
     answers: list[tuple[Datagram, int]] = []
@@ -119,7 +118,7 @@ def _exchange_echoes(
         # Nobody listens, or the buffer is full: the datagram counts as lost.
         with contextlib.suppress(OSError):
             mine.send(Datagram(token, ECHO, number, sent[number]).encode())
-        answers += _answers(mine, token, time.monotonic() + ECHOES_APART_S)
+        answers += _echo_replies(mine, token, time.monotonic() + ECHOES_APART_S)
     until_s = time.monotonic() + LONGEST_WAIT_S
     while len({answer.number for answer, _ in answers}) < ECHOES and time.monotonic() < until_s:
         if answers:
@@ -128,12 +127,14 @@ def _exchange_echoes(
             slowest_ns = max(each.rtt_ns for each in matched(sent, answers))
             last_ns = max(sent.values()) + 4 * slowest_ns + 50_000_000
             until_s = min(until_s, last_ns / 1e9)
-        answers += _answers(mine, token, min(until_s, time.monotonic() + 0.01))
+        answers += _echo_replies(mine, token, min(until_s, time.monotonic() + 0.01))
     return sent, answers
 
 
-def _answers(mine: socket.socket, token: bytes, until_s: float) -> Iterator[tuple[Datagram, int]]:
-    """Yield answers, with their arrival times, until a point in time."""
+def _echo_replies(
+    mine: socket.socket, token: bytes, until_s: float
+) -> Iterator[tuple[Datagram, int]]:
+    """Yield the server's answers to echoes, with their arrival times, until a deadline."""
     while (left_s := until_s - time.monotonic()) > 0:
         if not select.select([mine], [], [], left_s)[0]:
             return
@@ -175,7 +176,7 @@ def _receive_train(
 
 
 class Responder:
-    """The server's end of a probe: answers datagrams that contain the token and come from one host.
+    """The server's end of a probe: answers datagrams from one host that contain the token.
 
     Args:
         address: the address at which it listens.
@@ -198,8 +199,8 @@ class Responder:
         self._train: dict[int, int] = {}
 
     def respond(self) -> None:
-        """Answer the datagrams that have arrived. One call answers a limited number, so that a peer
-        that sends without end does not block the server.
+        """Answer the datagrams that have arrived, up to a number, so that a peer that never stops
+        sending does not block the server.
         """
         with contextlib.suppress(BlockingIOError):
             for _ in range(DATAGRAMS_AT_ONCE):
@@ -211,7 +212,7 @@ class Responder:
                     self._answer(datagram, arrived_ns, stamped_ns, sender)
 
     def probed(self) -> Probed:
-        """Return which datagrams of the probe have arrived."""
+        """Return the message on which datagrams of the probe have arrived."""
         first_ns = min(self._train.values(), default=0)
         train_ns = sorted(at_ns - first_ns for at_ns in self._train.values())
         return Probed(echoes=len(self._echoes), train_ns=train_ns)

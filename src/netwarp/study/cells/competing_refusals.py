@@ -42,7 +42,7 @@ def _refuse_programs_beside_others(
     """Refuse programs unless they are the only workload, in a network of several hosts."""
     for table, one in zip(tables, workloads, strict=True):
         workload = one.sections.workload
-        if workload.is_alone and (len(workloads) > 1 or one.between is None):
+        if workload.must_be_alone and (len(workloads) > 1 or one.between is None):
             reason = (
                 f"the programs of a {workload.kind} have ports and files of their own, and share"
                 " a run with nobody"
@@ -108,8 +108,8 @@ def _refuse_together(one: NamedWorkload, other: NamedWorkload, key: str) -> None
 
 
 def _is_without_cubic(*transports: CellTransport) -> bool:
-    """Return whether one of the transports cannot use CUBIC, and so has no use for its
-    parameters.
+    """Return whether one of the transports does not use CUBIC, so that CUBIC's parameters have no
+    effect on it.
     """
     return any(each.resolved_congestion != "cubic" for each in transports)
 
@@ -137,8 +137,8 @@ def refuse_stop(table: Table, stop: Written) -> None:
 
 
 def _may_differ_in_ecn(one: NamedWorkload, other: NamedWorkload) -> bool:
-    """Return whether one of two workloads may offer ECN and the other not. If they share a host, or
-    a queueing discipline must mark for one of them, they may not.
+    """Return whether one of two workloads may offer ECN and the other not. They may not if they
+    share a host, or if a queueing discipline must mark packets of one of them.
     """
     if one.between is None or other.between is None:
         return False

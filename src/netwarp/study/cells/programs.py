@@ -7,14 +7,14 @@ from netwarp.study.cells.layout import Layout
 from netwarp.workloads import WorkloadSection
 
 LOCAL_NAME = "localhost"
-"""The name that means the own host on each host (RFC 6761)."""
+"""The name by which each host refers to itself (RFC 6761)."""
 
 
 def refuse_misplaced_programs(
     workload: WorkloadSection, ends: tuple[str, str], layout: Layout, place: str
 ) -> None:
-    """Refuse programs on hosts that do not exist or already have one, and host names that mean
-    something else to programs.
+    """Refuse programs on hosts that do not exist or already have a program, and names of hosts that
+    programs would resolve differently.
 
     Args:
         workload: the keys of the workload.
@@ -35,12 +35,12 @@ def refuse_misplaced_programs(
             reason = "another program runs there"
             raise KeyValueError(key, host, reason, "start both in one command")
         taken.add(host)
-    if workload.is_alone:
+    if workload.must_be_alone:
         _refuse_misleading_names(ends, layout.hosts, place)
 
 
 def _refuse_misleading_names(ends: tuple[str, str], hosts: Collection[str], place: str) -> None:
-    """Refuse hosts whose names resolve to another host than the reader expects."""
+    """Refuse hosts whose names resolve to another host than a reader of the study expects."""
     for key, end, name in zip(("from", "to"), ends, ("client", "server"), strict=True):
         if name in hosts and end != name:
             reason = f"{{{name}}} in commands is {end}, and another host is called {name}"

@@ -113,8 +113,8 @@ ReadyField = Annotated[
 
 class ProgramSection(Section):
     """A program on a further host of a network, beside a `command`'s server and client. It starts
-    when the server and the programs before it are ready, and the client when all are. It gets
-    SIGTERM when the client has ended, and the run fails if it ends with another status than 0
+    when the server and the programs before it are ready; the client starts when all are ready. It
+    gets SIGTERM when the client has ended, and the run fails if it ends with another status than 0
     before.
     """
 
@@ -174,16 +174,17 @@ class CommandSection(WorkloadSection):
     start_date: StartDate = START_DATE
     """The date, in UTC, at which programs start in virtual time, such as `"2026-11-23"` or
     `"2026-11-23T12:00:00"`. Certificates are checked against it: one that was made after it is not
-    yet valid. The date of the machine is never taken, so that runs repeat. Default: 2027-01-01."""
+    yet valid. The date of the machine is never used, so that runs repeat exactly. Default:
+    2027-01-01."""
     coarse_clocks: Literal["ticks", "exact"] = "ticks"
     """What `CLOCK_MONOTONIC_COARSE` and `CLOCK_REALTIME_COARSE` show in virtual time. `ticks`: as
     in the kernel, they advance at its ticks, every 10 ms, and stand still while programs compute.
-    `exact`: the time of the clocks that are not coarse, for programs that measure with them or wait
-    for them; each reading then costs some 100 µs of CPU time."""
+    `exact`: the time of the precise clocks, for programs that measure or wait by the coarse ones;
+    each reading then costs some 100 µs of CPU time."""
     shared: Switch = False
     """Whether the programs share the files that they write, Unix sockets, shared memory and message
-    queues. By default each host has its own, as two machines have, and only the path connects them.
-    """
+    queues. By default each host has its own, as on two machines, so that only the path connects the
+    programs."""
     keep: Switch = False
     """Whether files that the programs wrote are kept, in `written/server/` and `written/client/` of
     the run's directory (in a network, by the hosts' names), or in `written/` if they share them."""
@@ -220,13 +221,13 @@ class CommandSection(WorkloadSection):
 
     @property
     def usual_transport(self) -> TransportKind:
-        """The transport `tcp`: programs use sockets of their own, and the TCP of their hosts is set
-        up for them.
+        """The transport `tcp`: programs open their own sockets, and the TCP of their hosts is
+        configured for them.
         """
         return "tcp"
 
     @property
-    def is_alone(self) -> bool:
+    def must_be_alone(self) -> bool:
         """True: programs must be the only workload of a run."""
         return True
 

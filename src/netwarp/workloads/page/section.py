@@ -50,7 +50,7 @@ def _read_directory_page(name: str) -> Mapping[str, Any]:
 
 
 def _read_page(name: str, site: Sequence[SiteResource]) -> Mapping[str, Any]:
-    """Return a page that was read, with how it loads, as a table; see
+    """Return a page that was read, and its dependencies and priorities, as a table; see
     `WorkloadSection.file_readers`.
     """
     made = [each.model_dump(mode="json") for each in resources(site)]
@@ -107,8 +107,8 @@ class PageSection(WorkloadSection):
     recorded. A second visit has new connections, which can use the first one's tickets
     (`transport.resume`; programs have their own way) and knows of HTTP/3."""
     connections: ConnectionCount = 6
-    """Most connections that the client opens over HTTP/1.1, as browsers do; other versions use
-    one."""
+    """Maximum number of connections that the client opens over HTTP/1.1, as browsers do; other
+    versions use one."""
     verify: Switch = True
     """Hash the content at netwarp's own client and compare; otherwise it counts and discards."""
 
@@ -118,16 +118,16 @@ class PageSection(WorkloadSection):
         return "down"
 
     @property
-    def is_alone(self) -> bool:
-        """Whether client or server is a program of the host: then it must be the only workload of a
-        run.
+    def must_be_alone(self) -> bool:
+        """Whether the workload must be the only one of a run, because its client or server is a
+        program that is installed on the host.
         """
         return self._has_programs
 
     @property
     def dials_again(self) -> bool:
-        """Whether earlier connections may have left sessions to resume, in this visit or one
-        before.
+        """True: a visit may open several connections, or follow an earlier visit, so that there may
+        be sessions to resume.
         """
         return True
 
