@@ -21,9 +21,10 @@ IMPOSED = frozenset(
         "duplicate_ratio",
     }
 )
-"""Features of netem and of the shaper in one direction, on a router as on a receiving host."""
+"""Features that netem and the shaper provide in one direction, on a router or on a receiving
+host."""
 AT_THE_ENDS = frozenset({SEVERAL_PATHS, "neighbours.cold", "capture", SEVERAL_WORKLOADS})
-"""Features that the two endpoints provide themselves, without netem."""
+"""Features that the two endpoints provide by themselves, without netem."""
 BUILT = (
     IMPOSED
     | AT_THE_ENDS

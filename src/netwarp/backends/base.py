@@ -21,7 +21,7 @@ class Backend(Protocol):
     and `netwarp doctor` lists it.
     """
     parallel: bool
-    """Whether runs can be carried out side by side without disturbing each other."""
+    """Whether several runs can be carried out at the same time without disturbing each other."""
     interleaved: bool
     """Whether results drift with time: runs are then carried out in a random order, with the runs
     that are compared next to each other.
@@ -31,7 +31,8 @@ class Backend(Protocol):
     and is measured.
     """
     suffix: str
-    """The end of a default run directory's name, so that results of two backends do not mix."""
+    """Suffix of the name of a default run directory, by which results of different backends are
+    kept apart."""
     cpu_is_free: bool
     """Whether CPU work takes no time on the backend's clock: reports then state what this machine's
     CPU could transfer.
@@ -51,7 +52,7 @@ class Backend(Protocol):
         """
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why this backend cannot carry out a run, or None when it can.
+        """Return the reason why this backend cannot carry out a run, None if it can.
 
         A job's requirements (`netwarp.wire.asked`) are refused unless the backend lists them
         (`abilities.beyond`).
@@ -59,7 +60,7 @@ class Backend(Protocol):
         Args:
             job: a job of the run's cell, which differs from the run's own job only in name and
                 seeds.
-            sha256: hash of its own job, see :func:`netwarp.wire.job_sha256`.
+            sha256: hash of the run's own job, see :func:`netwarp.wire.job_sha256`.
         """
 
     def run(
@@ -74,17 +75,16 @@ class Backend(Protocol):
             on_progress: called repeatedly during the run, with the run's clock in seconds.
 
         Returns:
-            The status. A run that goes wrong is a failed status, not an exception.
+            The status of the run. For a run that fails, it says so; no exception is raised.
 
         Raises:
-            BackendError: `stop` was called, before or meanwhile.
+            BackendError: `stop` was called, before or during the run.
         """
 
     def stop(self) -> None:
-        """End all runs that are under way at once, and let no other start. Any thread may call
-        this.
+        """End all runs at once, and let no further one start. Any thread may call this.
 
-        A run that was ended has no result: its call of `run` raises BackendError.
+        The call of `run` for a run that is ended raises BackendError.
         """
 
     def provenance(self) -> dict[str, Any]:

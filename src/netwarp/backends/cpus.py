@@ -16,14 +16,14 @@ _FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @contextmanager
 def free_cpu(cpus: Sequence[int], slot: int, locks: Path) -> Iterator[int]:
-    """Reserve a CPU while a guest runs on it.
+    """Context manager: reserve a CPU while a guest runs on it.
 
     Two guests on one CPU take twice as long while another CPU idles. So every process that starts a
     guest locks a file for its CPU first. The locks end with their process.
 
     Args:
         cpus: those this process may use, not empty.
-        slot: index of the CPU that is tried first, modulo their number; it is shared when all CPUs
+        slot: index of the CPU that is tried first, modulo their number; it is shared if all CPUs
             have guests.
         locks: the directory of the lock files, the same for all processes of this user.
 
@@ -43,8 +43,8 @@ def free_cpu(cpus: Sequence[int], slot: int, locks: Path) -> Iterator[int]:
 
 
 def _lock(path: Path) -> int | None:
-    """Open a file and lock it; return its descriptor, or None when another process holds the lock
-    or the file cannot be opened.
+    """Open a file and lock it, and return its descriptor; None if another process has locked it, or
+    if it cannot be opened.
     """
     try:
         file = os.open(path, _FLAGS, 0o600)
@@ -83,8 +83,8 @@ def cpu_times(stat: Path = STAT) -> CpuTimes:
 
 
 def busy_share(before: CpuTimes, after: CpuTimes) -> float | None:
-    """Return the share of all CPUs' time that was in use between two readings, 0 to 1; None if no
-    time has passed between them.
+    """Return the share of all CPUs' time, from 0 to 1, that was used between two readings; None if
+    no time has passed between them.
     """
     busy_s, idle_s = after.busy_s - before.busy_s, after.idle_s - before.idle_s
     return min(1.0, max(0.0, busy_s / (busy_s + idle_s))) if busy_s + idle_s > 0 else None

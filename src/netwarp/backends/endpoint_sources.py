@@ -34,8 +34,8 @@ def sources_sha256(folder: Path) -> str:
 
 
 def sources_state(folder: Path) -> tuple[tuple[bytes, int, int, int], ...]:
-    """Return name, inode, size and time of change of all files below a folder: they differ once a
-    file has been written or replaced.
+    """Return name, inode, size and time of change of all files below a folder: the result differs
+    once a file has been written or replaced.
 
     Raises:
         OSError: a file was removed meanwhile.

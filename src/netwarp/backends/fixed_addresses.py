@@ -1,8 +1,8 @@
 """Starts guest kernels at addresses that are not randomised, where the host allows it.
 
 The default seccomp profiles of Docker and Podman forbid it (personality(2), ADDR_NO_RANDOMIZE). A
-kernel of User-Mode Linux then starts all the same; only the gap behind its program differs, which
-it adds to its memory if it is larger than 1 MiB (arch/um/kernel/um_arch.c, `linux_main`).
+kernel of User-Mode Linux starts even then, but with a random gap behind its program, which it adds
+to its memory if the gap is larger than 1 MiB (arch/um/kernel/um_arch.c, `linux_main`).
 """
 
 import subprocess
@@ -13,8 +13,8 @@ from netwarp.errors import BackendError
 
 
 def fixed_addresses() -> list[str]:
-    """Return the beginning of a command that starts a program at fixed addresses; empty where the
-    host forbids it.
+    """Return the beginning of a command that starts a program at fixed addresses; empty if the host
+    forbids it.
     """
     return at_fixed_addresses() if _refused() is None else []
 
@@ -29,7 +29,7 @@ def _refused() -> str | None:
 
 
 def _describe(_: Machine) -> str:
-    """Report whether guests' kernels can start at fixed addresses, for `netwarp doctor`."""
+    """Return as text whether guests' kernels can start at fixed addresses, for `netwarp doctor`."""
     refused = _refused()
     if refused is not None:
         raise BackendError(

@@ -1,4 +1,4 @@
-"""Finds out from a guest's console whether a run failed because memory was full."""
+"""Determines from a guest's console whether a run failed because memory was full."""
 
 import re
 from dataclasses import replace
@@ -9,7 +9,7 @@ from netwarp.backends.scratch import full_scratch_text, ran_out_of_scratch
 from netwarp.run_status import Status
 
 KILLED = re.compile(r"Out of memory: Killed process \d+ \((.*?)\) total-vm:")
-"""The kernel's message about a process that it ends when memory is full (`mm/oom_kill.c`)."""
+"""The kernel's message about a process that it kills because memory is full (`mm/oom_kill.c`)."""
 MOST_NAMES = 3
 
 

@@ -24,7 +24,7 @@ class History:
             option: the option that the user gave it with, for the message.
 
         Raises:
-            InputError: there is no such commit, or no repository of git.
+            InputError: there is no such commit, or no git repository.
         """
         found = self._ask(
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}"
@@ -37,12 +37,12 @@ class History:
         return found.stdout.strip()
 
     def is_before(self, earlier: str, later: str) -> bool:
-        """Return whether commit `earlier` is in the history of commit `later`."""
+        """Return whether commit `earlier` is an ancestor of commit `later`."""
         return self._ask("merge-base", "--is-ancestor", earlier, later).returncode == 0
 
     def ranked(self, bad: str, goods: Sequence[str]) -> list[str]:
-        """Return the commits in the history of `bad` and in none of `goods`, first those that
-        divide them into the most equal halves.
+        """Return the commits in the history of `bad` and in none of `goods`, beginning with those
+        that divide them into the most equal halves.
 
         Raises:
             InputError: git fails.

@@ -43,7 +43,7 @@ _INFO: Mapping[str, type] = {
 }
 """Types of the fields that are read from a kernel.json."""
 _ALWAYS_THERE = ("version", "source_package", "seccomp")
-"""Fields that every kernel.json has, also those of earlier versions."""
+"""Fields that every kernel.json has, including those of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class GuestKernel:
 
     @property
     def name(self) -> str:
-        """The kernel's name among the built kernels: version, and hash of everything that
-        determines it.
+        """The kernel's name in the cache: its version, and a hash of everything that determines
+        it.
         """
         return self.directory.name
 
@@ -97,7 +97,7 @@ class GuestKernel:
         """Whether the kernel's netem accepts a seed, without which no random loss can be repeated
         (Linux 6.6 and later).
 
-        A kernel.json without this field is of a time when kernels before 6.6 were refused.
+        A kernel.json without this field was written when kernels before 6.6 were refused.
         """
         return bool(self.info.get("netem_seed", True))
 
@@ -106,7 +106,7 @@ class GuestKernel:
         """Whether a wait in an io_uring can end at a given time, which the endpoint's QUIC needs
         (Linux 6.12 and later).
 
-        Where its kernel.json does not have the field, its version decides.
+        If the kernel.json does not have the field, the kernel's version decides.
         """
         return bool(self.info.get("uring_abs_timer", self.version_numbers >= (6, 12)))
 
@@ -134,8 +134,8 @@ class GuestKernel:
 
     @property
     def preloaded(self) -> Path | None:
-        """The library that returns the run's seed when a kernel calls getrandom(); None where the
-        kernel has that compiled in, as all have that are built today.
+        """The library that returns the run's seed when a kernel calls getrandom(); None if that is
+        compiled into the kernel, as in all that are built today.
         """
         is_inside = self.info.get("seeded_getrandom", False)
         return None if is_inside else self.directory / "getrandom_shim.so"
@@ -231,7 +231,7 @@ def open_kernel(directory: Path, *, is_trusted: bool = False) -> GuestKernel:
 
 
 def _wrong_in(info: object) -> str | None:
-    """Return what is wrong with the contents of a kernel.json; None if nothing is."""
+    """Return a sentence on what is wrong with the contents of a kernel.json; None if nothing is."""
     if not isinstance(info, dict):
         return "it is no object"
     for field, kind in _INFO.items():
@@ -268,7 +268,7 @@ def _refuse_anothers(kernel: GuestKernel) -> None:
 
 def find_endpoint(environ: Mapping[str, str] = os.environ) -> Path:
     """Locate ``netwarp-endpoint``: ``$NETWARP_ENDPOINT``, else the one in netwarp's wheel, else the
-    one set up beside this Python.
+    one beside this Python.
 
     Raises:
         BackendError: there is none, or its sources have changed since it was built; the message
@@ -311,8 +311,8 @@ def refuse_stale(endpoint: Path, stamp: Path, sources: Path) -> None:
 
 @lru_cache(maxsize=4)
 def _sources_sha256(sources: Path, state: tuple[Any, ...]) -> str:
-    """Return the hash of the endpoint's sources, from the cache as long as `state` is the same: so
-    they are not read before each run.
+    """Return the hash of the endpoint's sources. It is cached for each `state` of the files, so
+    that they are not read before each run.
     """
     del state
     return sources_sha256(sources)
@@ -342,8 +342,8 @@ def _file_state(path: Path) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=4)
 def _endpoint_version(path: Path, state: tuple[int, ...] | None) -> dict[str, Any]:
-    """Ask an endpoint for its version, unless `state` of its file is that of an earlier call; see
-    :func:`endpoint_version`.
+    """Ask an endpoint for its version; see :func:`endpoint_version`. The answer is cached for each
+    `state` of its file.
     """
     del state
     try:

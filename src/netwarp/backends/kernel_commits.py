@@ -13,12 +13,12 @@ from netwarp.backends.guest_files import GuestKernel, build_script, open_kernel
 from netwarp.errors import BackendError
 
 CANNOT_BE_BUILT = 4
-"""Exit status of guest/build.sh when the commit's source itself does not build."""
+"""Exit status of guest/build.sh if the commit's source cannot be compiled."""
 
 
 @dataclass(frozen=True)
 class CommitBuilder:
-    """Builds the kernels of commits into a cache of their own."""
+    """Builds the kernels of commits into a separate cache."""
 
     repository: Path
     tree: Path
@@ -30,8 +30,8 @@ class CommitBuilder:
     jobs: int | None = None
 
     def kernel(self, commit: str) -> GuestKernel | None:
-        """Return the kernel of a commit, and build it first unless it is built already; None if
-        this commit cannot be built. The messages of the build are printed.
+        """Return the kernel of a commit, which is built if it is not built yet; None if this commit
+        cannot be built. The messages of the build are printed.
 
         Raises:
             BackendError: nothing can be built here, for example for lack of room.

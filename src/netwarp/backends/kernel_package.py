@@ -1,5 +1,5 @@
-"""Finds the guest kernel of the package `netwarp-kernel`, which contains it as a program: it is
-neither compiled on this machine nor in the cache.
+"""Finds the guest kernel of the package `netwarp-kernel`, which contains it as an executable, so
+that it is neither compiled on this machine nor kept in the cache.
 """
 
 import json
@@ -11,9 +11,8 @@ from netwarp.version import __version__
 
 PACKAGE = "netwarp_kernel"
 PACKAGE_FILE = "package.json"
-"""File in the package with the release of netwarp that its kernel belongs to, and the kernel's
-directory.
-"""
+"""File in the package that names the release of netwarp to which its kernel belongs, and the
+kernel's directory."""
 _FIELDS = ("netwarp", "kernel")
 
 

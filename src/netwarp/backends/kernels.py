@@ -50,8 +50,8 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
 
 
 def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, str]]:
-    """Return the usable kernels of the cache and the package, and for each of the others, by its
-    name, why it is not used. Of two with the same name, and so the same source and configuration,
+    """Return the usable kernels of the cache and the package, and, by name, the reason why each of
+    the others is not used. Of two with the same name, and thus the same source and configuration,
     the packaged one is returned.
     """
     cache = kernel_cache(environ)
@@ -140,7 +140,7 @@ def _is_named(directory: str, name: str) -> bool:
 
 
 def kernel_refusal(kernel: GuestKernel, job: Job) -> str | None:
-    """Return what a job needs and a kernel lacks, or None.
+    """Return a sentence on what a job needs but a kernel lacks; None if the kernel lacks nothing.
 
     It is determined from the kernel's complete configuration, and from what the build found in its
     source.
@@ -294,7 +294,7 @@ def remove_kernel(name: str, environ: Mapping[str, str] = os.environ) -> GuestKe
 
 
 def _only_kernel_named(name: str, environ: Mapping[str, str]) -> GuestKernel:
-    """Return the kernel of a name; raise BackendError if none or several have it.
+    """Return the only kernel with this name; raise BackendError if none or several have it.
 
     Raises:
         BackendError: no kernel of this name is built, or several are.
@@ -313,7 +313,7 @@ def _only_kernel_named(name: str, environ: Mapping[str, str]) -> GuestKernel:
 
 @contextlib.contextmanager
 def _locked(cache: Path) -> Iterator[None]:
-    """Lock the kernel cache in the block; a build keeps it locked until it ends.
+    """Context manager: lock the kernel cache until the block ends. A build keeps it locked, too.
 
     Raises:
         BackendError: a build is under way, or the lock cannot be taken.
@@ -375,8 +375,8 @@ def is_default(kernel: GuestKernel, environ: Mapping[str, str] = os.environ) -> 
 
 
 def lacks_in_words(kernel: GuestKernel) -> list[str]:
-    """Return the features that studies can ask for and a kernel lacks, in words, except those that
-    are on its list of configuration options.
+    """Return in words the features that studies can ask for but a kernel lacks, except those that
+    its list of configuration options shows.
     """
     lacking = [] if kernel.seeds_netem else ["repeatable random loss, jitter and reordering"]
     lacking += [] if kernel.waits_until else ["QUIC"]

@@ -1,6 +1,6 @@
-"""Starts programs on a given CPU, so that they end with their parent, or at fixed addresses, by
-util-linux's programs; where one of those is missing, this file, run by Python, does its part. Only
-the standard library is imported.
+"""Starts programs on a given CPU, at fixed addresses, or so that they end with their parent. That
+is done by util-linux's programs; if one of these is missing, this file, run by Python, replaces it.
+Only the standard library is imported.
 """
 
 import ctypes
@@ -32,8 +32,8 @@ def at_fixed_addresses() -> list[str]:
 
 
 def nothing() -> list[str]:
-    """Return a command that does nothing and succeeds. It is this Python, so it does not depend on
-    PATH.
+    """Return a command that does nothing and succeeds. It runs this Python, and so does not depend
+    on PATH.
     """
     return [sys.executable, "-I", "-S", "-c", ""]
 

@@ -1,4 +1,6 @@
-"""Removes what a guest leaves in its run directory that could harm those who read or keep it."""
+"""Removes those files that a guest leaves in its run directory that could harm a user who reads or
+keeps it.
+"""
 
 import stat
 from functools import partial

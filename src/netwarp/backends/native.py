@@ -183,8 +183,8 @@ class NativeBackend:
 
 
 def host_refusal(capabilities: HostCapabilities, job: Job) -> str | None:
-    """Return what a job requires and a host lacks, with the remedy; None when the host has
-    everything. Pure.
+    """Return what a job requires and a host lacks, with the remedy; None if the host lacks nothing.
+    Pure.
     """
     refusals = (_refusal_of_one(capabilities, each) for each in job.each_alone)
     return next(filter(None, refusals), None)
@@ -252,11 +252,10 @@ def _needs_shaper(job: Job) -> bool:
 
 
 def probe_host(endpoint: Path) -> HostCapabilities:
-    """Return what the host's kernel can do, which the endpoint finds by trying it, within a few
-    milliseconds.
+    """Return what the host's kernel can do. The endpoint tries it, which takes a few milliseconds.
 
     Raises:
-        BackendError: the endpoint could not be run or answered nothing usable.
+        BackendError: the endpoint could not be run, or its answer could not be read.
     """
     command = [str(endpoint), "capabilities", "--json"]
     try:

@@ -1,4 +1,4 @@
-"""The things that a machine must have for the runs of a backend, and the checks for each."""
+"""The requirements of backends on the machine, with a check for each."""
 
 import os
 import shutil
@@ -21,12 +21,12 @@ class Machine:
 
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     jobs: int = 1
-    """How many runs are carried out at a time."""
+    """Number of runs that are carried out at a time."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing that a machine must have, with a check for it."""
+    """A requirement on the machine, with its check."""
 
     name: str
     check: Callable[[Machine], object]
@@ -78,7 +78,8 @@ def _describe_tools(_: Machine) -> str:
 
 
 TOOLS = Need("tools", _describe_tools, _describe_tools, optional=True)
-"""The optional requirement that the programs are installed which start others (`launching.py`)."""
+"""The optional requirement that the programs by which others are started (`launching.py`) are
+installed."""
 
 
 def _describe_umask(_: Machine) -> str:
@@ -144,11 +145,9 @@ def _describe_programs(_: Machine) -> str:
 
 
 PROGRAMS = Need("programs", _describe_programs, _describe_programs, optional=True)
-"""The requirement that the programs are installed which workloads name, such as a browser; few
-studies name any.
-"""
+"""The requirement that the programs that workloads name, such as a browser, are installed; few
+studies name any."""
 
 ENDPOINT = Need("endpoint", lambda machine: find_endpoint(machine.environ), _describe_endpoint)
-"""The requirement that the program `netwarp-endpoint` is installed, which builds paths and moves
-bytes.
-"""
+"""The requirement that the program `netwarp-endpoint`, which builds paths and moves bytes, is
+installed."""

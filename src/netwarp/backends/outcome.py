@@ -15,7 +15,7 @@ from netwarp.wire.record import record_from_json
 PANIC = re.compile(r"Kernel panic - not syncing: (.+)")
 TAIL_LINES = 3
 MOST_END_BYTES = 1 << 20
-"""Largest size in bytes of the last record of a run, which has its end and its outcome."""
+"""Maximum size in bytes of the last record of a run, which contains its end and its outcome."""
 
 
 def console_text(console: Path) -> str:
@@ -52,8 +52,8 @@ def status_of(directory: Path, ending: Ending, *, who: str = "the guest") -> Sta
 def failure_reason(
     records: Path, console: Path, ending: Ending, *, who: str = "the guest"
 ) -> tuple[str | None, float]:
-    """Return the reason why a run failed, or None when it succeeded, and the last time of its clock
-    in seconds.
+    """Return the reason why a run failed (None if it succeeded), and the last time of its clock in
+    seconds.
 
     Args:
         records: the records that the endpoint wrote.

@@ -2,7 +2,7 @@
 
 
 def refused_system(system: str) -> str | None:
-    """Return why netwarp does not run on an operating system at all; None if it does.
+    """Return the reason why netwarp does not run on an operating system; None if it does.
 
     Args:
         system: as in `sys.platform`.
@@ -21,11 +21,11 @@ def refused_system(system: str) -> str | None:
 
 
 def refused_machine(machine: str, pointer_bits: int) -> str | None:
-    """Return why guests do not run on a CPU; None if they do.
+    """Return the reason why guests do not run on a CPU; None if they do.
 
     Args:
         machine: as `uname -m` prints it.
-        pointer_bits: of the Python that asks.
+        pointer_bits: size of a pointer in the Python that runs netwarp.
     """
     if machine != "x86_64":
         return f"User-Mode Linux runs on x86_64, and this is {machine}: use such a host"

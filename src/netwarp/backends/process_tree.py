@@ -37,7 +37,7 @@ def children(pid: int) -> list[int]:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process has not ended; a zombie has."""
+    """Return whether a process exists and is not a zombie."""
     try:
         return _fields(pid)[0] != "Z"
     except OSError:
@@ -83,7 +83,7 @@ def _fields(pid: int) -> list[str]:
 
 def peak_rss_bytes(pid: int) -> int:
     """Return the largest resident set in bytes that the process or one of its living descendants
-    has had since it executed its program; 0 when all have ended.
+    has had since it executed its program; 0 if all have ended.
 
     The value of `wait4` (ru_maxrss) is not usable: it survives execve(2), and a child begins with
     the memory of the Python that starts it, several times a guest's.

@@ -1,4 +1,4 @@
-"""The processes of a backend's runs: starts them, follows each to its end, and kills all at
+"""The processes of a backend's runs: starts them, watches each until it ends, and can kill all at
 once.
 """
 
@@ -13,7 +13,7 @@ from netwarp.run_directory import CONSOLE_FILE
 
 
 class Processes:
-    """The processes of a backend. Each run calls `run` in a thread of its own; any thread may call
+    """The processes of a backend. Each run calls `run` in its own thread; any thread may call
     `stop`.
     """
 

@@ -25,12 +25,12 @@ def kept_job_sha256(directory: RunDirectory, run: str) -> str | None:
 
 
 _RECORDED = ("kernel", "kernels", "endpoint", "speed")
-"""The parts of a recording's provenance that its replay copies."""
+"""The fields of a recording's provenance that its replay copies."""
 
 
 class ReplayBackend:
-    """Returns recorded runs. It finds them by the hash of their job, so that the study's files and
-    names may differ.
+    """Returns recorded runs. It finds them by the hash of their job, so that the study's file and
+    names may be different.
     """
 
     name = "replay"
@@ -78,7 +78,9 @@ class ReplayBackend:
         return self._runs.get(sha256)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why a run cannot be replayed: it was not recorded."""
+        """Return the reason why a run cannot be replayed, which is that it was not recorded; None
+        if it was.
+        """
         run = self._find(sha256)
         if run is None:
             return f"{self.directory.path} has no run of the same job"

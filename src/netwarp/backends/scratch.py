@@ -33,7 +33,7 @@ def scratch_directory(environ: Mapping[str, str], places: Sequence[Path] = PLACE
 
 
 def _unsuitable(scratch: Path) -> str | None:
-    """Return why a directory cannot contain a guest's memory; None if it can."""
+    """Return the reason why a directory cannot contain a guest's memory; None if it can."""
     try:
         check_scratch(scratch, guests=1)
     except BackendError as error:
@@ -89,7 +89,7 @@ def _check(machine: Machine) -> None:
 
 
 def _describe(machine: Machine) -> str:
-    """Report which directory guests' memory is in, and how much room it has, for `netwarp
+    """Return as text which directory guests' memory is in, and how much room it has, for `netwarp
     doctor`.
     """
     _check(machine)

@@ -17,8 +17,8 @@ def selftests_of(
 
     Args:
         kernel: a built kernel.
-        source: options of `guest/selftests.sh` that say where the kernel's source is; empty if it
-            is a package of Debian's.
+        source: options of `guest/selftests.sh` that say where the kernel's source is; empty for
+            Debian's package.
         environ: the environment, which names the cache.
 
     Raises:

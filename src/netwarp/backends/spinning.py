@@ -1,8 +1,8 @@
 """Finds which program of a guest spins, that is uses CPU time and never waits; from outside,
 because the guest's clock stands still.
 
-A guest program runs in a host process of its own (arch/um, stub processes named `uml-userspace`),
-and its memory is that process's. Its command line is at the top of its stack, as the kernel put it
+Each guest program runs in a separate host process (arch/um, stub processes named `uml-userspace`),
+whose memory is the program's. Its command line is at the top of its stack, as the kernel put it
 there (fs/binfmt_elf.c, create_elf_tables): argc, pointers to the arguments, null.
 """
 
@@ -28,14 +28,13 @@ POINTER_BYTES = 8
 WATCHED_S = 0.5
 OUTPUT_TAIL_BYTES = 4096
 KEPT_OUTPUT_BYTES = 64 << 20
-"""Bytes that are kept of the output of a program (`KEPT_BYTES` in endpoint/programs/src/output.rs).
-"""
+"""Maximum number of bytes that are kept of the output of a program (`KEPT_BYTES` in
+endpoint/programs/src/output.rs)."""
 ALONE = 0.9
-"""Least share of a guest's CPU time that a program has if it spins without system calls."""
+"""Minimum share of a guest's CPU time by which a program is found to spin without system calls."""
 KERNEL_ALONE = 0.02
-"""Share of a guest's CPU time below which even its busiest program does not spin: the guest's
-kernel does.
-"""
+"""Minimum share of a guest's CPU time that a program uses if it spins; below it, it is the guest's
+kernel that spins."""
 ENDPOINT_LINK = "endpoint"
 """Name of the link to the endpoint in the directory of a guest's run."""
 ASKS = (
@@ -49,7 +48,7 @@ COMPUTES = (
     " or another thread in a loop, have it wait (poll, futex), or run in real time (--backend"
     " native)"
 )
-"""The message about a program that spins. docs/exec.md contains it, too."""
+"""The message about a program that spins. docs/exec.md quotes it."""
 KERNEL_WORKS = (
     "the guest's kernel computes and none of its programs does, as when its memory is full"
     " (--memory, in a study workload.memory) or when it has more packets to send than that allows"
@@ -67,9 +66,8 @@ class Spinning:
     CPU.
     """
     asks: bool
-    """Whether the program makes system calls; otherwise it only computes, and the guest's kernel,
-    which runs in a process of its own, is idle.
-    """
+    """Whether the program makes system calls. If not, it only computes, and the guest's kernel, a
+    separate process, is idle."""
 
 
 def spinning(pid: int, watched_s: float = WATCHED_S) -> Spinning | None:
@@ -166,8 +164,8 @@ def spinner_text(directory: Path, pid: int) -> str:
 
 
 def _flooded(run: Path) -> str | None:
-    """Return the name of an output file that has reached the size that is kept, if there is one:
-    the endpoint drops what its program prints beyond that.
+    """Return the name of an output file that has reached the maximum size, if there is one: the
+    endpoint drops all further output of its program.
     """
     full = (path.name for path in run.glob("*.std*") if path.lstat().st_size >= KEPT_OUTPUT_BYTES)
     return next(full, None)

@@ -16,7 +16,7 @@ REMEDIES: Mapping[str, str] = {
     "c++": "apt install g++",
     "python3": "apt install python3-venv",
 }
-"""What to do about each program that is missing for building a stack."""
+"""Programs for building a stack, each with the remedy if it is missing."""
 
 
 def shipped() -> list[str]:
@@ -67,8 +67,8 @@ def _builder(stack: str, program: str, environ: Mapping[str, str]) -> str:
 
 
 def missing_builders(name: str, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return why a stack that netwarp ships cannot be built here: a line for each program that is
-    missing, with its remedy.
+    """Return as text the programs that are missing for building a stack that netwarp ships: a line
+    for each, with its remedy.
     """
     manifest = read_manifest(SOURCES / name)
     missing = []
@@ -84,7 +84,7 @@ def describe_stacks(environ: Mapping[str, str] = os.environ) -> str:
     """Return as text which stacks are built here, and how the others can be built.
 
     Raises:
-        BackendError: stacks are not built and cannot be; the message has what each lacks.
+        BackendError: stacks are not built and cannot be; the message says what is missing for each.
     """
     built, unbuilt, missing = [], [], []
     for name in shipped():

@@ -42,9 +42,8 @@ OWN_CALLS = (
     SystemCall("prctl", 157, (INVALID,)),
     SystemCall("epoll_create1", 291, (INVALID,)),
 )
-"""The system calls that netwarp itself needs for runs: locks, kept runs, processes that end with
-it, and waiting.
-"""
+"""The system calls that netwarp itself needs for runs: for locks, for keeping runs, for processes
+that end with it, and for waiting."""
 
 GUEST_CALLS = (
     *OWN_CALLS,
@@ -55,9 +54,8 @@ GUEST_CALLS = (
 """The system calls that netwarp and its guests need."""
 
 CLOSE_RANGE = SystemCall("close_range", 436, (1, 0, 0))
-"""The system call that a guest needs whose programs run under seccomp
-(arch/um/os-Linux/start_up.c).
-"""
+"""The system call that a guest needs if its programs run under seccomp
+(arch/um/os-Linux/start_up.c)."""
 
 
 def missing_calls(calls: Iterable[SystemCall]) -> str | None:

@@ -58,7 +58,8 @@ from netwarp.workloads import runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 MEMORY_SLACK_BYTES = 16 << 20
-"""Room in the memory's file system beyond the guest's memory: UML rounds up by less than 1 MiB."""
+"""Room in the file system for the guest's memory in addition to that memory: UML rounds up by less
+than 1 MiB."""
 
 
 def _check_architecture(_: Machine) -> None:
@@ -99,8 +100,8 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Return whether guests use huge pages for their memory if the machine has them: they do unless
-    the user has set the directory of guests' memory.
+    """Return whether guests use huge pages for their memory if the machine has them. They do unless
+    the user has set the directory for guests' memory.
     """
     return not environ.get("NETWARP_SCRATCH")
 
@@ -176,8 +177,8 @@ class VirtualBackend:
         require(self.needs, Machine(self.environ, jobs))
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why no guest can carry out a job: a stack or program is missing, or a
-        feature that it requires; None if it can.
+        """Return the reason why no guest can carry out a job: a stack, a program or a feature that
+        it requires is missing. None if one can.
         """
         stacks = (stack for each in job.workloads for stack in each.transport.stacks)
         lacking = (missing_program(each.name, each.program) for each in stacks)

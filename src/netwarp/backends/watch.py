@@ -1,5 +1,5 @@
-"""Watches one process, a guest or a native endpoint: ends it with this process, and follows its
-console, clock and CPU time.
+"""Watches one process, a guest or a native endpoint: it ends with this process, and its console,
+clock and CPU time are observed.
 
 This module knows nothing about jobs.
 """
@@ -32,9 +32,9 @@ PR_SET_CHILD_SUBREAPER = 36
 class Bounds:
     """The bounds beyond which a guest is killed.
 
-    A guest program that spins stops the virtual clock for ever, which is detected by CPU time
-    without progress. A guest that waits for the host uses no CPU time, which is detected by wall
-    time without progress.
+    If a guest program spins, the virtual clock stops for ever; this is detected by CPU time without
+    progress. If a guest waits for the host, it uses no CPU time; this is detected by wall time
+    without progress.
     """
 
     stall_cpu_s: float = 120.0
@@ -69,7 +69,7 @@ def watch(
     """Follow a process to its end, and kill its whole group if it stalls.
 
     Args:
-        process: a process that was started in a session of its own, with standard output a pipe.
+        process: a process that leads its own session, and whose standard output is a pipe.
         console: the file that receives its output, except for the progress lines.
         bounds: the bounds beyond which it is killed.
         on_progress: called with the guest's clock in seconds.
@@ -105,7 +105,7 @@ def adopt_orphans() -> None:
     PR_SET_CHILD_SUBREAPER).
 
     User-Mode Linux runs guest programs in host processes that it does not wait for when it ends;
-    without this their CPU time would not be counted, and it is a good part of the whole.
+    without this their CPU time, a large part of the total, would not be counted.
     """
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
         number = ctypes.get_errno()
@@ -228,10 +228,10 @@ def ending_with_us(command: Sequence[str | Path]) -> list[str | Path]:
     """Return the beginning of a command that dies with the thread that starts it, even if that is
     killed with SIGKILL.
 
-    The kernel kills it from the moment of its request (`prctl(2)`, PR_SET_PDEATHSIG). If the parent
-    died before that, the process already has another parent, which the shell checks. PWD, which the
-    shell sets, is removed, because it would make a guest's memory layout depend on the run
-    directory's path.
+    The kernel kills it once it has been asked to (`prctl(2)`, PR_SET_PDEATHSIG). If the parent died
+    before that, the process already has another parent; the shell checks this. PWD, which the shell
+    sets, is removed, because it would make a guest's memory layout depend on the run directory's
+    path.
     """
     still_ours = '[ "$PPID" = "$0" ] && unset PWD OLDPWD && exec "$@"'
     return [*dying_with_parent(), "sh", "-c", still_ours, str(os.getpid()), *command]

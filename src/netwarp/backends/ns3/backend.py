@@ -30,7 +30,7 @@ SIMULATION = Path(__file__).with_name("simulation.py")
 
 
 class Ns3Backend:
-    """Runs jobs in ns-3, with one process for each parallel run, which loads ns-3 once."""
+    """Runs jobs in ns-3. Each slot for parallel runs has a process, which loads ns-3 once."""
 
     name = "ns3"
     clock: Clock = "virtual"
@@ -105,7 +105,7 @@ class Ns3Backend:
         return {"ns3": ", ".join(sorted(versions)) or "not started yet"}
 
     def _simulator(self, slot: int) -> _Simulator:
-        """Return the simulation process of a slot; it is started when it is first needed."""
+        """Return the simulation process of a slot, which is started when it is first needed."""
         with self._lock:
             self._refuse_if_stopped()
             if slot not in self._simulators:
@@ -149,7 +149,7 @@ class _Simulator:
 
     @property
     def version(self) -> str:
-        """Version of the ns-3 package; known once the first answer has arrived."""
+        """Version of the ns-3 package; "not loaded yet" before the first answer."""
         return self._version or "not loaded yet"
 
     def ask(self, asked: Mapping[str, Any]) -> tuple[list[dict[str, Any]], float]:
@@ -231,8 +231,8 @@ class WithNs3:
         self._kernel.check(jobs)
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why the backend that the job belongs to, ns-3 or the kernel's, cannot
-        carry it out.
+        """Return the reason why a job cannot be carried out by the backend that it belongs to:
+        ns-3, or the kernel's.
         """
         return self._of(job).refuse(job, sha256)
 

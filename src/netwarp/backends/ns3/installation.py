@@ -1,4 +1,4 @@
-"""Finds ns-3's Python bindings, and installs them into a virtual environment of their own in the
+"""Finds ns-3's Python bindings, and installs them into a separate virtual environment in the
 cache.
 """
 
@@ -20,9 +20,8 @@ PACKAGE = "ns3==3.44.post0"
 INSTALL = "netwarp ns3 install"
 COST_TEXT = "once: 117 MB to download, two small libraries to compile, 520 MB on the disk"
 PYTHON_VARIABLE = "NETWARP_NS3_PYTHON"
-"""Environment variable with the path of a Python that has ns-3, for when netwarp's own Python does
-not.
-"""
+"""Environment variable with the path of a Python that has ns-3, in case netwarp's own Python does
+not have it."""
 REASON_LENGTH = 300
 
 
@@ -57,8 +56,8 @@ def is_missing(machine: Machine) -> bool:
 
 
 def install(environ: Mapping[str, str] = os.environ) -> Path:
-    """Install ns-3 into the cache, unless it is there already. A call during another one waits
-    until the other has ended.
+    """Install ns-3 into the cache, unless it is there already. If another process is installing it,
+    this call waits until that has ended.
 
     Returns:
         The virtual environment that contains it.

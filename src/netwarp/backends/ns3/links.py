@@ -1,9 +1,9 @@
 """Converts a job's paths to the nodes and point-to-point links that the simulation builds. Pure.
 
-A channel of ns-3 has one delay for both directions, and a host of netwarp's networks delays nothing
-that it sends. So in a network the server's link has the delay that both hosts' links have, each
-towards its host: packets wait at routers when they do in the kernel's run, and a round trip takes
-as long.
+A channel of ns-3 has one delay for both directions, while in netwarp's networks a host's link
+delays only packets towards the host. So in a simulated network the server's link has the delays of
+both hosts' links: packets wait at routers at the same times as in the kernel's run, and a round
+trip takes as long.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,14 +15,14 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Impairments, Job, Network, Path
 
 FAST_BIT_S = 1_000_000_000_000
-"""Rate of links whose transmission time should be negligible."""
+"""Rate of links whose transmission time is to be negligible."""
 ENDLESS_PACKETS = 10_000_000
 HOSTS = ("client", "server")
 ROUTER = "router"
 
 
 class _Sender(NamedTuple):
-    """The delay, rate, queue and loss of the packets that one end of a link sends."""
+    """The delay, rate, queue and loss for the packets that one end of a link sends."""
 
     rate_bit_s: int = FAST_BIT_S
     queue_packets: int = ENDLESS_PACKETS
@@ -30,14 +30,14 @@ class _Sender(NamedTuple):
 
 
 def nodes(job: Job) -> list[str]:
-    """Return the names of all hosts and routers."""
+    """Return the names of all hosts and routers of a job."""
     if job.network is None:
         return [HOSTS[0], ROUTER, HOSTS[1]]
     return [*job.network.hosts, *job.network.routers]
 
 
 def links(job: Job) -> list[dict[str, Any]]:
-    """Return the links in the form that the simulation program reads."""
+    """Return the links of a job in the form that the simulation program reads."""
     if job.network is None:
         return _of_one_path(job.paths[0])
     servers = {each.ends.server for each in job.workloads if each.ends is not None}
@@ -83,7 +83,7 @@ def _sender(mtu_bytes: int, impairments: Impairments) -> _Sender:
 
 
 def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return how many packets fit in the queue behind the delay line: netem's limit less those in
+    """Return how many packets fit in the queue behind the delay line: netem's limit minus those in
     the delay line.
     """
     frame_bits = 8 * (mtu_bytes + 14)

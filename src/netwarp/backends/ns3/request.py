@@ -18,13 +18,12 @@ CONGESTION = {"cubic": "ns3::TcpCubic", "reno": "ns3::TcpNewReno", "bbr": "ns3::
 CAN = frozenset(
     {"delay_ns", "rate_bit_s", "loss.random", "neighbours.cold", "network", SEVERAL_WORKLOADS}
 )
-"""What ns-3's links and queues can do to packets; some of it only in one model or in one
-direction.
-"""
+"""Features that ns-3's links and queues support, some of them only in one model or in one
+direction."""
 TIMESTAMPS_BYTES = 12
 SEEDS = 2**31 - 1
 FIRST_PORT = 4433
-"""Port of the first workload's server; each further one has the next."""
+"""Port of the first workload's server; each further workload has the next one."""
 DEFAULT_SEGMENT_BYTES = 536
 """The default payload of a segment of ns-3's TCP (`TcpSocket::SegmentSize`)."""
 

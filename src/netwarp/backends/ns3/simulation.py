@@ -12,11 +12,11 @@ from importlib.metadata import version
 from typing import Any
 
 START_S = 1.0
-"""Time in s at which the run begins, and clients with it; servers listen from 0."""
+"""Time in s at which the run begins, and with it the clients; servers listen from 0 on."""
 QUIET_S = 10.0
-"""Seconds that a simulation goes on after the last message was sent, or the last byte arrived. What
-is still queued arrives within it, and what FlowMonitor has not seen by then is lost.
-"""
+"""Time in s for which a simulation continues after the last message was sent, or the last byte
+arrived. Packets that are still queued arrive within it; those that FlowMonitor has not seen by then
+are lost."""
 
 
 HELPERS = """
@@ -217,7 +217,7 @@ def _routed(ns: Any, asked: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
 
 
 def _point_to_point(ns: Any, nodes: dict[str, Any], asked: dict[str, Any]) -> Any:
-    """Connect two nodes; each end has a rate and a queue of its own, and may lose what arrives."""
+    """Connect two nodes. Each end has its own rate and queue, and may lose packets that arrive."""
     link = ns.PointToPointHelper()
     link.SetChannelAttribute("Delay", ns.TimeValue(ns.NanoSeconds(asked["delay_ns"])))
     devices = link.Install(*(nodes[name] for name in asked["ends"]))
@@ -267,8 +267,8 @@ def _applications(
 
 
 def _found(ns: Any, asked: dict[str, Any], monitored: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the sums of each flow to its server's port, with times relative to the run's
-    beginning.
+    """Return FlowMonitor's sums for each flow to its server's port, with times relative to the
+    run's beginning.
 
     A client that opens a connection is connected when the first packet of the reverse flow arrives;
     0 if there is none.

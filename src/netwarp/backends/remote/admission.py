@@ -26,19 +26,18 @@ class Limits:
     memory_bytes: int = 4 << 30
     """Largest address space, in bytes, of the process of a server's role."""
     netem_packets: int = 1_000_000
-    """Most packets that a netem may queue, at about 2.3 kB of the kernel's memory each; it is the
-    planner's limit for a path without a rate.
-    """
+    """Maximum number of packets that a netem may queue, at about 2.3 kB of the kernel's memory
+    each; it is the planner's limit for a path without a rate."""
 
 
 def refusal(job: Job, limits: Limits, command_ports_from: int | None = None) -> str | None:
-    """Return the reason why a server refuses a job; None when it accepts it.
+    """Return the reason why a server refuses a job; None if it accepts the job.
 
     Args:
         job: the job that a client sent.
-        limits: the most that a run may use of this server.
-        command_ports_from: the first port at which commands may listen; None where the server's
-            owner allows no commands.
+        limits: the limits on the resources of this server.
+        command_ports_from: the first port at which commands may listen; None if the server's owner
+            allows no commands.
     """
     return (
         _refused_kind(job)

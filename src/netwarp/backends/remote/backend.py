@@ -48,7 +48,7 @@ START_TIMEOUT_S = 15.0
 BRIDGE_TIMEOUT_S = 30.0
 LIFT_TIMEOUT_S = 30.0
 ENDING_S = 60.0
-"""Time in s beyond the job's limit after which the server's role is ended. The role ends itself
+"""Time in s after the job's limit at which the server's role is killed. The role ends by itself
 after half of it."""
 KEPT = "what was finished is kept: start `netwarp serve` there again, and the same command goes on"
 
@@ -159,7 +159,7 @@ class RemoteBackend:
 
     @property
     def connected(self) -> Connected:
-        """The connection to the server, made when it is first needed."""
+        """The connection to the server, which is opened when it is first needed."""
         if self._connected is None:
             version = endpoint_version(self.endpoint)["endpoint"]
             self._connected = connect(self.server, self.identity, version)
@@ -252,8 +252,8 @@ class RemoteBackend:
     def _run_bridged(
         self, job: Job, directory: Path, offset: ClockOffset, on_progress: Callable[[float], None]
     ) -> Ending:
-        """Run the client's and the server's role to their end. What impairs packets at the server
-        stays in force afterwards.
+        """Run the client's and the server's role to their end. The impairments at the server remain
+        until they are removed.
         """
         connected = self.connected
         connected.channel.send(Run(job=job_to_json(job)))
@@ -304,7 +304,7 @@ class RemoteBackend:
         return records, here.failure or there.failure
 
     def _busy(self) -> float | None:
-        """Return the share of this host's CPU time that was in use since the last call, 0 to 1;
+        """Return the share of this host's CPU time, from 0 to 1, that was used since the last call;
         None in the first call.
         """
         before, self._cpus = self._cpus, cpu_times()

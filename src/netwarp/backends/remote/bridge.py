@@ -13,8 +13,8 @@ from netwarp.backends.remote.messages import Begin, Ended, Finish, Message, Refu
 READ_BYTES = 64 << 10
 STOP_TIMEOUT_S = 15.0
 MOST_SAID_BYTES = 256 << 20
-"""Most bytes of messages that a server may send during one run: some ten million packet arrivals.
-"""
+"""Maximum number of bytes of messages that a server may send during one run: some ten million
+packet arrivals."""
 
 
 class Bridge(threading.Thread):
@@ -40,7 +40,7 @@ class Bridge(threading.Thread):
         self._has_ended = False
 
     def run(self) -> None:
-        """Pass lines until the orchestrator has closed its end of the socket pair and the server's
+        """Pass lines until the orchestrator has closed its end of the socket pair, and the server's
         role has ended.
         """
         try:

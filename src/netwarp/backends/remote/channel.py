@@ -20,9 +20,9 @@ from netwarp.backends.remote.messages import (
 
 READ_BYTES = 64 << 10
 SEND_TIMEOUT_S = 10.0
-"""Seconds after which a peer that accepts no bytes is disconnected."""
+"""Time in s after which a peer that accepts no bytes is disconnected."""
 KEEPALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}
-"""Options of tcp(7) with which the loss of a peer is noticed within half a minute."""
+"""Options of tcp(7) by which the loss of a peer is detected within half a minute."""
 UNACKNOWLEDGED_MS = 25_000
 M = TypeVar("M")
 
@@ -128,8 +128,8 @@ class Channel:
         self.connection.close()
 
     def _wait(self, until_s: float, what: str, *, writing: bool = False) -> None:
-        """Wait until the socket can be read or, with `writing`, written; raise ChannelError if that
-        lasts longer than `until_s`.
+        """Wait until the socket is readable or, with `writing`, writable; raise ChannelError if
+        neither is the case at `until_s`.
         """
         left_s = until_s - time.monotonic()
         mine = [self.connection]
@@ -146,7 +146,7 @@ class RefusedError(ChannelError):
 
 
 def find_the_dead(connection: socket.socket) -> None:
-    """Turn on TCP keepalive, with which the kernel detects that a peer is gone."""
+    """Turn on TCP keepalive, by which the kernel detects that a peer is gone."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in KEEPALIVE.items():
         connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -13,15 +13,14 @@ from netwarp.errors import BackendError
 
 CHECK_TIMEOUT_S = 30.0
 SHOWN_CHARACTERS = 4000
-"""Most characters of a command that are printed. A longer command is cut and followed by its length
-and SHA-256.
-"""
+"""Maximum number of characters of a command that are printed. A longer command is cut, and its
+length and SHA-256 are added."""
 PORTS_FROM = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 
 
 @dataclass(frozen=True)
 class Containment:
-    """What the commands of clients may reach on this host."""
+    """The limits on what the commands of clients can reach on this host."""
 
     hidden: tuple[Path, ...]
     """Directories that the commands see as empty."""
@@ -35,8 +34,8 @@ class Containment:
 
 
 def containment(endpoint: Path, identity: Path) -> Containment:
-    """Check that this host can contain commands, with the endpoint's help, and return what they may
-    reach.
+    """Check that this host can contain commands, with the endpoint's help, and return the limits on
+    what they can reach.
 
     Args:
         endpoint: the endpoint, which contains them.

@@ -1,4 +1,4 @@
-"""Connects the client to a server: pairs them once, and opens a connection for each run."""
+"""Connects the client to a server: pairs the two once, and opens a connection for each run."""
 
 import contextlib
 import hmac
@@ -46,7 +46,7 @@ class Connected:
 
 
 def connect(server: tuple[str, int], identity: Identity, endpoint: str) -> Connected:
-    """Connect to a server that this host is paired with.
+    """Connect to a server with which this host is paired.
 
     Args:
         server: host and port.

@@ -61,7 +61,7 @@ def decode(data: bytes, token: bytes) -> Datagram | None:
 
 @dataclass(frozen=True)
 class Echo:
-    """An echo that came back. Each time is by the clock of the host where it was taken."""
+    """An echo that came back. Each of its times is by the clock of the host where it was taken."""
 
     sent_ns: int
     arrived_ns: int
@@ -104,8 +104,8 @@ def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
 
     No datagram arrives before it was sent. So the server's clock is ahead by at most `arrived -
     sent`, and by at least `returned - received`. Each echo gives both bounds, and the quickest ones
-    give the narrowest. Clocks that drift apart during the exchange can leave no offset that
-    satisfies all echoes: then the quickest echo alone determines it.
+    give the narrowest. If the clocks drift apart during the exchange, there may be no offset that
+    satisfies all echoes; then the quickest echo alone determines it.
     """
     if not echoes:
         return None
@@ -120,7 +120,7 @@ def clock_offset(echoes: Sequence[Echo]) -> ClockOffset | None:
 
 def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
     """Estimate the path's rate in bit/s from the arrival times of a train's packets; None if they
-    do not determine one.
+    do not determine it.
 
     Time counts from the first packet, whose bytes are not counted. A lost packet leaves a gap, so
     only the bytes that arrived are counted.
@@ -135,8 +135,8 @@ def train_rate_bit_s(arrivals_ns: Sequence[int]) -> int | None:
 
 
 def matched(sent: Mapping[int, int], received: Sequence[tuple[Datagram, int]]) -> list[Echo]:
-    """Match answers to the echoes that were sent, each once. Send times are the client's own
-    record, not those in the answer.
+    """Match the server's answers to the echoes that were sent; a second answer to the same echo is
+    ignored. Send times are taken from the client's own record, not from the answer.
 
     Args:
         sent: the time at which each echo was sent, by its number.

@@ -15,12 +15,12 @@ from netwarp.wire.asked import asked_of_direction
 from netwarp.workloads import workload_of
 
 RECEIVERS: Mapping[Direction, str] = {"down": "this host", "up": "the server"}
-"""The host that receives each direction, as messages on the client name it."""
+"""For each direction, the host that receives it, as messages on the client name it."""
 
 
 @dataclass(frozen=True)
 class Host:
-    """The features of one of the two hosts that decide which jobs it can carry out."""
+    """Properties of one of the two hosts that decide which jobs it can carry out."""
 
     name: str
     """The host's name in messages, such as "the server"."""
@@ -33,7 +33,7 @@ class Host:
     socket_buffer_bytes: int
     tcp_buffer_bytes: int
     tcp_congestion: str
-    """TCP congestion control that programs on the host have if they choose none."""
+    """TCP congestion control of the host's programs that do not choose one."""
 
 
 def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | None:
@@ -46,8 +46,8 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
 
     Args:
         job: a job with one path.
-        why_not: returns the reason why the host that receives a direction cannot impair it; None
-            when it can.
+        why_not: returns the reason why the host that receives a direction cannot impair it; None if
+            it can.
     """
     refusal = workload_of(job).real_path_refusal(job)
     if refusal is not None:
@@ -70,8 +70,8 @@ def path_refusal(job: Job, why_not: Callable[[Direction], str | None]) -> str | 
 
 
 def never_imposed(job: Job, direction: Direction) -> str | None:
-    """Return what a job asks of one direction that no receiving host can do to incoming packets,
-    and why not; None if there is nothing.
+    """Return an impairment that a job asks for in one direction but that no receiving host can
+    apply to incoming packets, and why; None if there is none.
     """
     impairments: Impairments = getattr(job.paths[0], direction)
     if workload_of(job).runs_programs(job):
@@ -93,8 +93,8 @@ def never_imposed(job: Job, direction: Direction) -> str | None:
 
 
 def host_refusal(job: Job, host: Host) -> str | None:
-    """Return what a job requires and a host lacks, with the remedy; None when the host has
-    everything.
+    """Return what a job requires but a host lacks, with the remedy; None if the host lacks
+    nothing.
     """
     transport = job.only.transport
     traits = TRANSPORTS[transport.kind]
@@ -127,8 +127,8 @@ def host_refusal(job: Job, host: Host) -> str | None:
 
 
 def _programs_refusal(transport: Transport, host: Host) -> str | None:
-    """Return a setting of TCP that a job requires for its programs, if only the host's own settings
-    determine it; None if there is none.
+    """Return the reason why a job's programs cannot run here: a setting of TCP that it requires is
+    one that only the host's own settings determine. None if there is no such setting.
     """
     if transport.congestion != host.tcp_congestion:
         return (

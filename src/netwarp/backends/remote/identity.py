@@ -1,8 +1,9 @@
-"""Authentication of hosts: this host's key and certificate, and the certificates of the hosts it is
-paired with.
+"""Authentication of hosts: this host's key and certificate, and the certificates of the hosts with
+which it is paired.
 
-Certificates are self-signed and trusted one by one: a host trusts exactly those that it was paired
-with, or whose files its user has put there. Names and certificate authorities are not considered.
+Certificates are self-signed and trusted one by one: a host trusts exactly those of the hosts with
+which it was paired, and those whose files its user has added. Names and certificate authorities are
+not considered.
 """
 
 import base64
@@ -27,9 +28,8 @@ CERTIFICATE_FILE = "identity.pem"
 KEY_FILE = "identity.key"
 PEERS = "peers"
 IDENTITY_VARIABLE = "NETWARP_IDENTITY"
-"""Environment variable with the directory of key and certificates, instead of the user's default
-one.
-"""
+"""Environment variable with the directory of key and certificates, which replaces the user's
+default one."""
 VALID_DAYS = 3650
 TOKEN_BYTES = 16
 Side = Literal["client", "server"]
@@ -73,10 +73,10 @@ class Identity:
         return der(self.certificate_file.read_text())
 
     def peers(self) -> dict[bytes, str]:
-        """Return the certificates (DER) of the hosts that this one is paired with, and the names of
-        their files.
+        """Return the certificates (DER) of the hosts with which this one is paired, and the names
+        of their files.
 
-        A file there that is not a certificate does not affect the others; see `unusable_peers`.
+        A file that is not a certificate is ignored; see `unusable_peers`.
         """
         return {read: file.stem for file in self._peer_files() if (read := _peer(file))}
 
@@ -196,7 +196,7 @@ def _make(identity: Identity) -> None:
 
 
 def _write_private(file: Path, text: str) -> None:
-    """Write a file atomically, so that no other user can read it at any moment."""
+    """Write a file atomically, which no other user can read at any time."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -237,7 +237,8 @@ def fingerprint(certificate: bytes) -> str:
 
 
 def proof(token: str, side: Side, server: bytes, client: bytes) -> str:
-    """Return the proof of having the token, bound to the certificates (DER) of server and client.
+    """Return the proof that this side has the token, bound to the certificates (DER) of server and
+    client.
 
     An interceptor would have to show each side another certificate than the one that the other
     side's proof covers.

@@ -20,9 +20,8 @@ from netwarp.wire.record import record_from_json
 
 ANSWER_TIMEOUT_S = 15.0
 COUNT = "count"
-"""Order to the process that impairs packets to report how many packets it received and dropped
-(`impair_incoming` in the endpoint).
-"""
+"""Order to the process that impairs packets: report how many packets were received and dropped
+(`impair_incoming` in the endpoint)."""
 
 
 class ImposingError(Exception):
@@ -46,17 +45,17 @@ class Receiver:
     """UDP and TCP port of the server for data."""
 
     def refusal(self) -> str | None:
-        """Return the reason why this host cannot impair incoming packets, with the remedy; None
-        when it can.
+        """Return the reason why this host cannot impair incoming packets, with the remedy; None if
+        it can.
 
-        This is tried out with a netem that does nothing, and that is removed afterwards.
+        This is tried with a netem that does nothing and is removed afterwards.
         """
         trying = self.start("--check")
         _, why = trying.communicate()
         return None if trying.returncode == 0 else _last_line(why)
 
     def start(self, *options: str) -> subprocess.Popen[str]:
-        """Start the process that impairs packets, in a session of its own, so that Ctrl-C does not
+        """Start the process that impairs packets, in a separate session, so that Ctrl-C does not
         reach it.
         """
         return subprocess.Popen(
@@ -77,7 +76,7 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Undone:
-    """The impairments that a run had, and their packet counts, after their removal."""
+    """The impairments of a run that were removed, with their packet counts."""
 
     imposed: Imposed | None = None
     calibration: Calibration | None = None

@@ -25,9 +25,9 @@ def path_measurement(
     Args:
         moment: before the run, after it, or after the workload while the path is still impaired.
         measured: the results of the measurement.
-        run_offset: the clock offset used for the run; clock drift since then widens the
-            uncertainty. None if impairments would widen it.
-        client_busy: share of this host's CPU time that was in use.
+        run_offset: the clock offset used for the run; clock drift since then increases the
+            uncertainty. None if impairments would increase it.
+        client_busy: share of this host's CPU time that was used.
     """
     rtts_ns = measured.rtts_ns
 

@@ -1,7 +1,7 @@
 """A control group that bounds the memory of all processes of a server's run together (cgroups(7)).
 
-In general only root can create one. If there is one, it bounds the memory of contained commands in
-sum; otherwise each of their processes is bounded by itself.
+In general only root can create one. If one can be created, it limits the total memory of contained
+commands; otherwise the memory of each of their processes is limited separately.
 """
 
 import contextlib
@@ -14,9 +14,8 @@ from pathlib import Path
 MOUNT = Path("/sys/fs/cgroup")
 OF_PROCESS = Path("/proc/self/cgroup")
 GONE_WITHIN_S = 2.0
-"""Seconds to wait until the kernel has reaped the last process of a group, which is busy until
-then.
-"""
+"""Maximum time in s to wait until the kernel has reaped the last process of a group, which cannot
+be removed until then."""
 
 
 class NoGroupError(Exception):
@@ -25,7 +24,7 @@ class NoGroupError(Exception):
 
 @dataclass(frozen=True)
 class MemoryGroup:
-    """A control group without processes yet."""
+    """A control group, created without processes."""
 
     directory: Path
 
@@ -113,8 +112,8 @@ def _places() -> Iterator[tuple[Path, str]]:
 
 
 def _forbid_swap(directory: Path) -> None:
-    """Forbid swapping to the group, if the kernel accounts for it: so what needs too much memory
-    fails, instead of going to the disk.
+    """Forbid swapping for the group, if the kernel accounts for it, so that a command that needs
+    too much memory fails instead of being swapped to disk.
     """
     with contextlib.suppress(OSError), (directory / "memory.swap.max").open("r+") as bound:
         bound.write("0")

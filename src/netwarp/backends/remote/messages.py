@@ -16,9 +16,10 @@ from netwarp.wire.delivered import Calibration, Imposed
 PROTOCOL_VERSION = 5
 LENGTH_BYTES = 4
 MOST_BYTES = 8 << 20
-"""Largest message in bytes between paired hosts: large enough for a record of a run."""
+"""Maximum size in bytes of a message between paired hosts: large enough for a record of a run."""
 MOST_BYTES_OF_STRANGERS = 16 << 10
-"""Largest message in bytes from a host that is not paired yet: large enough for a certificate."""
+"""Maximum size in bytes of a message from a host that is not paired yet: large enough for a
+certificate."""
 TRAIN_PACKETS_AT_MOST = 256
 
 Text = Annotated[str, StringConstraints(max_length=4096)]
@@ -153,11 +154,12 @@ class Probing(_Message):
 
     message: Literal["probing"] = "probing"
     busy: Ratio | None
-    """Share of the CPU time of the server that was used since the last probe; null in the first."""
+    """Share of the CPU time of the server that was used since the last probe; null in the first
+    one."""
 
 
 class Probed(_Message):
-    """The server reports what arrived of the probe."""
+    """The server reports which datagrams of the probe arrived."""
 
     message: Literal["probed"] = "probed"
     echoes: U32

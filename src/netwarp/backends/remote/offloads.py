@@ -10,7 +10,7 @@ from pathlib import Path
 SIOCGIFCONF, SIOCETHTOOL = 0x8912, 0x8946
 """Requests of ioctl(2): netdevice(7) and linux/sockios.h."""
 COMMANDS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}
-"""`ETHTOOL_GTSO`, `_GGSO` and `_GGRO` of linux/ethtool.h, which anyone may request."""
+"""`ETHTOOL_GTSO`, `_GGSO` and `_GGRO` of linux/ethtool.h, which any user may request."""
 _INET6_ADDRESSES = Path("/proc/net/if_inet6")
 _ROOM_BYTES = 16 << 10
 _INTERFACE = struct.Struct("@16s4x4s16x")

@@ -36,19 +36,19 @@ LONGEST_LINE_BYTES = 7 << 20
 escaped.
 """
 MOST_FILES = 2048
-"""Most open files of a role: two for each connection."""
+"""Maximum number of open files of a role: two for each connection."""
 CONSOLE_TAIL_BYTES = 4096
 """Bytes at the end of a role's console that are searched for its last line."""
 LARGEST_FILE_BYTES = 1 << 20
-"""Largest file in bytes that a role writes; a command's file may take half of its memory."""
+"""Maximum size in bytes of a file that a role writes; a command's file may take half of its
+memory."""
 OWN_BYTES = 64 << 20
 """Memory in bytes of the role itself, in addition to its command's."""
 NOBODY = 65534
 """User and group ID of a role that runs as nobody (`endpoint/programs/src/privileges.rs`)."""
 ROLE_MESSAGES_ON_STDOUT = 'exec "$@" 3>&1 1>&2'
-"""A role sends its messages on descriptor 3, which the shell connects to its standard output; dash
-supports only descriptors of one digit.
-"""
+"""Shell command that starts a role with its standard output as descriptor 3, on which it sends its
+messages; dash supports only descriptors of one digit."""
 
 
 class RoleError(Exception):
@@ -56,7 +56,7 @@ class RoleError(Exception):
 
 
 class ServerRole:
-    """A running role of a server, with a temporary directory of its own that is removed with it.
+    """A running role of a server, with a temporary directory that is removed with it.
 
     Args:
         endpoint: the program.
@@ -122,7 +122,7 @@ class ServerRole:
         self._order({"order": "finish"})
 
     def said(self) -> Sequence[str] | None:
-        """Return the lines that the role has printed since the last call; None when the role has
+        """Return the lines that the role has printed since the last call; None if the role has
         ended.
 
         Raises:
@@ -161,8 +161,8 @@ class ServerRole:
         self._held.close()
 
     def _order(self, order: dict[str, object]) -> None:
-        """Write an order to the role's standard input. Each kind is written once, so the pipe never
-        fills. If the role has ended, this does nothing; `said` returns None then.
+        """Write an order to the role's standard input. Each kind is written once, so that the pipe
+        never fills. After the role's end nothing is written; `said` then returns None.
         """
         kind = str(order["order"])
         if kind in self._ordered:
@@ -173,7 +173,7 @@ class ServerRole:
 
 
 def _started(command: list[str | Path], place: Path, console: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start a role's process, in a session of its own, with pipes to and from it."""
+    """Start a role's process in a separate session, with pipes to and from it."""
     return subprocess.Popen(
         command,
         cwd=place,

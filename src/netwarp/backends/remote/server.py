@@ -1,4 +1,4 @@
-"""The server: listens for clients that it is paired with, and serves one at a time."""
+"""The server: listens for clients with which it is paired, and serves one at a time."""
 
 import contextlib
 import ipaddress
@@ -24,14 +24,14 @@ from netwarp.backends.remote.session import Pairing, ServerFacts, Session, shown
 from netwarp.errors import BackendError, one_line
 
 MOST_STRANGERS = 64
-"""Most simultaneous connections of clients that have not been authenticated yet; further ones are
-closed at once.
-"""
+"""Maximum number of simultaneous connections of clients that have not been authenticated yet;
+further ones are closed at once."""
 MOST_STRANGERS_OF_A_NETWORK = 16
 HANDSHAKE_TIMEOUT_S = 5.0
 BACKLOG = 256
 LINES_AT_ONCE = 20
-"""Most lines about unknown clients that are printed per second; further ones are only counted."""
+"""Maximum number of lines about unknown clients that are printed per second; further ones are only
+counted."""
 ACCEPT_TIMEOUT_S = 0.5
 
 
@@ -60,7 +60,7 @@ class Server:
     Args:
         address: host and port to listen at; port 0 for any.
         identity: this host's identity, with its peers' certificates.
-        facts: the description of this host that it sends to its clients.
+        facts: the properties of this host that it reports to its clients.
         limits: the resources that a run may use.
         pairing: the token with which a new client can pair.
         log: called with a line to print for the server's operator, from several threads.
@@ -150,8 +150,8 @@ class Server:
             thread.join(max(0.0, until_s - time.monotonic()))
 
     def _make_room_for(self, stranger: _Stranger) -> bool:
-        """Add a connection of a client that is not authenticated yet; when there are too many,
-        close the oldest one of the network that has most of them. Return whether it was added.
+        """Add a connection of a client that is not authenticated yet, and return whether it was
+        added. If there are too many, the oldest one is closed of the network that has the most.
         """
         with self._lock:
             of_networks = Counter(each.network for each in self._strangers)
@@ -301,7 +301,7 @@ def _known(certificate: bytes, identity: Identity) -> str:
     """Return the name under which the host with this certificate is stored.
 
     Raises:
-        ChannelError: no host that this one is paired with has the certificate.
+        ChannelError: no host with which this one is paired has the certificate.
     """
     name = identity.peers().get(certificate)
     if name is None:

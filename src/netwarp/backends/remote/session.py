@@ -49,10 +49,11 @@ from netwarp.workloads import workload_of
 TCP_SETTINGS = Path("/proc/sys/net/ipv4")
 HELLO_TIMEOUT_S = 10.0
 IDLE_TIMEOUT_S = 900.0
-"""Time in s without a request after which a client is disconnected, as others may wait."""
+"""Time in s without a request after which a client is disconnected, because others may be
+waiting."""
 TIME_IS_OVER = "the server's time for a run was over"
 GRACE_S = 15.0
-"""Seconds that a role has to end after it was ordered to."""
+"""Time in s within which a role must end after it was ordered to."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class ServerFacts:
     cores: int
     data_port: int
     containment: Containment | None = None
-    """How clients' commands are contained; None if the server's owner allows no commands."""
+    """The limits on clients' commands; None if the server's owner allows no commands."""
     allows_netem: bool = False
     """Whether the server's owner allows it to impair packets that clients send
     (`--allow-netem`).
@@ -111,7 +112,7 @@ class ServerFacts:
 
 
 class Session:
-    """The session of one authenticated client, in a thread of its own.
+    """The session of one authenticated client, in its own thread.
 
     Args:
         channel: the connection to the client.
@@ -175,8 +176,8 @@ class Session:
                     raise ChannelError(f"it says {other.message!r} while nothing is under way")
 
     def _refusal(self, hello: Hello) -> str | None:
-        """Return why a client is refused, because it is of another version; None if it is
-        accepted.
+        """Return the reason why a client is refused, which is that it is of another version; None
+        if it is accepted.
         """
         ours = (PROTOCOL_VERSION, self.facts.endpoint_version["endpoint"])
         theirs = (hello.version, hello.endpoint)
@@ -227,7 +228,7 @@ class Session:
             responder.close()
 
     def _respond(self, responder: Responder) -> None:
-        """Answer the datagrams of a probe until the client has sent all of them."""
+        """Answer the datagrams of a probe until the client reports that it has sent all of them."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.channel, selectors.EVENT_READ)
             selector.register(responder.socket, selectors.EVENT_READ)
@@ -313,8 +314,8 @@ class Session:
 class Pairing:
     """One-time tokens of a server, for clients that are not paired yet.
 
-    A token has 128 bits, so it cannot be guessed, and wrong ones do not use it up: otherwise any
-    stranger could.
+    A token has 128 bits, so that it cannot be guessed. A wrong token does not use it up; otherwise
+    any stranger could do that.
     """
 
     VALID_S = 900.0
@@ -350,8 +351,8 @@ def tcp_congestion(root: Path = TCP_SETTINGS) -> str:
 
 
 def settable_congestion(loaded: Iterable[str]) -> tuple[str, ...]:
-    """Return the loaded congestion controls that this user's TCP sockets may have. Without
-    CAP_NET_ADMIN these are those of `tcp_allowed_congestion_control`.
+    """Return the loaded congestion controls that this user's TCP sockets may have: without
+    CAP_NET_ADMIN, those of `tcp_allowed_congestion_control`.
     """
     return tuple(name for name in loaded if _is_settable(name))
 
@@ -371,10 +372,10 @@ def server_facts(
     """Collect the properties of this host that a server reports.
 
     Args:
-        data_port: the port of the data's connections.
+        data_port: the port to which clients connect for data.
         commands_beside: the directory of the host's key, if clients' commands are allowed; else
             None.
-        allows_netem: whether clients may have packets that they send impaired here.
+        allows_netem: whether packets that clients send may be impaired here.
 
     Raises:
         BackendError: the host has no endpoint, or cannot contain commands.
