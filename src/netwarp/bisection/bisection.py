@@ -47,7 +47,7 @@ class Bisection:
     on_step: Callable[[Examined, str], None]
     """Called with each commit that was examined, and the first line of its message."""
     on_next: Callable[[Remaining], None]
-    """Called before each further commit is examined."""
+    """Called with the next step of the search, before its commit is examined."""
     known: dict[str, Examined] = field(default_factory=dict)
 
     def run(self, bad: str, good: str, asked: Mapping[str, Any]) -> Culprits:
@@ -131,8 +131,8 @@ def default_place(asked: Mapping[str, Any], study: str) -> Path:
 def before_and_after(
     known: Mapping[str, Examined], culprits: Culprits, commits: Commits
 ) -> tuple[Examined, Examined]:
-    """Return the newest good commit before the first bad one, or before those among which it is,
-    and the first bad one.
+    """Return the newest good commit, and the first bad one. If several commits may be the first bad
+    one, it is the one of them that was found bad.
     """
     bad = culprits.commits[0]
     goods = [each for each in known.values() if each.answer is Answer.GOOD]

@@ -50,7 +50,9 @@ def differing(commit: str, good: RunData, data: RunData) -> Examined:
 
 
 def answer_of_standings(standings: Collection[Standing]) -> Answer:
-    """Return the answer for a commit, from how its cells compare with those of the good commit."""
+    """Return whether a commit is good or bad, from how its cells compare with those of the good
+    commit.
+    """
     if {Standing.BETTER, Standing.WORSE} & set(standings):
         return Answer.BAD
     is_same = set(standings) <= {Standing.UNCHANGED, Standing.WITHIN}
@@ -72,7 +74,9 @@ def differences_text(found: BaselineComparison) -> str:
 
 
 def _no_answer_text(data: RunData) -> str:
-    """Return why the runs of a commit give no answer; "" if they give one."""
+    """Return the reason why the runs of a commit do not show whether it is good or bad; "" if they
+    do.
+    """
     runs = data.results.runs
     if len(data.results.failed) < len(runs):
         return ""
@@ -80,7 +84,7 @@ def _no_answer_text(data: RunData) -> str:
 
 
 def answer_of(kept: Sequence[Kept]) -> Answer:
-    """Return the answer for a commit, from the results of all expectations."""
+    """Return whether a commit is good or bad, from the results of all expectations."""
     if Kept.BROKEN in kept:
         return Answer.BAD
     return Answer.SKIP if Kept.UNDECIDED in kept else Answer.GOOD

@@ -16,7 +16,7 @@ from netwarp.wording import quantity
 
 FACTOR = "commit"
 SHORT = 12
-"""Number of digits with which a commit's hash is shown."""
+"""Number of digits of a commit's hash that are shown."""
 
 
 def pictures(
@@ -49,8 +49,8 @@ def pictures(
 
 
 def side_by_side(before: tuple[str, Results], after: tuple[str, Results]) -> Results:
-    """Return two results of the same study as one, in which a factor has the names of the two as
-    levels.
+    """Return two results of the same study as one, with a further factor whose levels are the names
+    of the two.
     """
     runs = []
     for index, (name, results) in enumerate((before, after)):

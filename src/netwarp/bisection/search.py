@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Answer(StrEnum):
-    """What an examination says about a commit, in the words of git bisect."""
+    """Whether a commit is good, bad or skipped, in the words of git bisect."""
 
     GOOD = "good"
     BAD = "bad"
@@ -21,7 +21,7 @@ class Examined:
     commit: str
     answer: Answer
     why: str
-    """The results of the expectations, or the reason why there are none."""
+    """The results of the expectations, or the reason why the commit has none."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,9 @@ class Remaining:
 
 
 Ranked = Callable[[str, Sequence[str]], Sequence[str]]
-"""A function that returns, for a bad commit and good ones, the commits that are in the history of
-the bad one and in none of the good ones', the bad one included: first those that divide them best
-(`git rev-list --bisect-all`).
-"""
+"""A function that returns the commits among which the first bad one is: those in the history of a
+bad commit and in that of none of the good ones, with the bad one. Those that divide the others best
+come first (`git rev-list --bisect-all`)."""
 
 
 def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remaining | Culprits:
@@ -77,9 +76,9 @@ def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remain
 
 
 def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[str]) -> str:
-    """Return the commit to test next: the one that divides the others best. The more of its
-    neighbours were skipped, the further away the returned one is, because commits that do not build
-    are often neighbours.
+    """Return the commit to test next: the one that divides the others best, or, because commits
+    that do not build are often neighbours, one that is the further away from it the more of its
+    neighbours were skipped.
     """
     beginning = ranked[: 2 * len(skipped)]
     near = sum(each in set(skipped) for each in beginning)
