@@ -1,5 +1,5 @@
-"""Tests claims on the size of a lead: that it is not larger than a share, or that it stays the
-same.
+"""Tests claims on the size of a lead, by how much one cell's values are smaller than another's:
+that it is not larger than a share, or that it stays the same.
 """
 
 import math
@@ -19,11 +19,12 @@ from netwarp.wording import factor_name, level_text, number, quantity
 def at_most(
     cell: CellResult, other: CellResult, metric: str, relevant: float, share: float
 ) -> Evidence:
-    """Test whether `cell` has less than `other` by no more than a share of `other`'s value.
+    """Test whether the value of `cell` is smaller than that of `other` by no more than a share of
+    the latter.
 
     A share of 0 is for a source that says "not less": a relevant difference contradicts it. Whether
-    `cell` has less at all is not tested. The two answers exclude each other, so each is tested at
-    the full error.
+    the value of `cell` is smaller at all is not tested. The two answers exclude each other, so each
+    is tested at the full error.
     """
     found = less(cell, other, metric, relevant)
     if found.fixed is not None:
@@ -43,8 +44,8 @@ def at_most(
 
 
 def refuted_by_none(found: Evidence) -> Evidence:
-    """Return the evidence for a claim that a difference exists: that there is no relevant
-    difference contradicts it.
+    """Return the evidence for a claim that a difference exists. It is contradicted if there is no
+    relevant difference.
     """
     if "equivalent" not in found.chances:
         return found
@@ -102,8 +103,8 @@ def lead_stays(
 def _gaps(
     cells: Sequence[CellResult], others: Sequence[CellResult], metric: str, factor: str, label: str
 ) -> dict[int, float]:
-    """Return the difference others − cells at one level of a claim's factor, for each replicate in
-    which both have a value.
+    """Return the difference `others` − `cells` at one level of a claim's factor, for each replicate
+    in which both have a value.
     """
     ours, theirs = (
         next(each.samples(metric) for each in side if each.factors[factor] == label)

@@ -50,7 +50,7 @@ class ClaimResult:
     """The findings as text, with the numbers on which the verdict is based."""
     values: Mapping[str, Any]
     open: tuple[OpenCondition, ...] = ()
-    """The conditions that more replicates may decide."""
+    """The conditions that are undecided but that more replicates may decide."""
 
     @property
     def replicates_needed(self) -> int | None:
@@ -61,7 +61,7 @@ class ClaimResult:
 
     @property
     def id(self) -> str:
-        """Id of the claim, unique in the study."""
+        """The claim's id, which is unique in the study."""
         return self.claim.id or "claim"
 
     @property
@@ -160,14 +160,14 @@ def _result(claim: Claim, found: _Found, error: float, relevant: float) -> Claim
 
 
 def _is_open(verdict: ClaimVerdict, said: Says) -> bool:
-    """Return whether more replicates may decide what a condition shows, or the size of its lead."""
+    """Return whether more replicates may decide a condition, or the size of its lead."""
     return verdict is ClaimVerdict.SIZE_UNDECIDED or said in ("undecided", "partly", "direction")
 
 
 def _without_fixed_factors(
     claim: Claim, listed: Sequence[tuple[Factors, Evidence, Says]]
 ) -> list[tuple[Factors, Evidence, Says]]:
-    """Return conditions without the factors whose levels the claim sets in `where`."""
+    """Return conditions without the factors whose levels the claim fixes in `where`."""
     return [
         ({f: level for f, level in condition.items() if f not in claim.where}, each, said)
         for condition, each, said in listed

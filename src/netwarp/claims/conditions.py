@@ -24,7 +24,7 @@ Cell = TypeVar("Cell", bound=_WithFactors)
 
 @dataclass(frozen=True)
 class OpenCondition:
-    """A condition that is undecided, or, for a trend, undecided at one of its steps."""
+    """A condition that is undecided; for a trend, one of its steps may be."""
 
     cells: frozenset[int]
     """Indices of the cells that the condition compares."""
@@ -33,9 +33,8 @@ class OpenCondition:
     many.
     """
     needed_at: Callable[[float], int | None]
-    """A function that returns how many replicates would decide it at a look with this share of the
-    error probability.
-    """
+    """A function that returns how many replicates would decide the condition at an interim test
+    (look) with this share of the error probability."""
 
 
 def needed_by_all(conditions: Sequence[OpenCondition]) -> int | None:
@@ -53,7 +52,7 @@ def indices(*cells: CellResult) -> frozenset[int]:
 
 
 def share_of_cells(results: Results, of: Collection[int]) -> float:
-    """Return the share of the error probability at which these cells, given by index, are tested
+    """Return the share of the error probability at which cells, given by their indices, are tested
     together.
     """
     runs = (len(cell.runs) for cell in results.cells if cell.index in of)
@@ -61,12 +60,14 @@ def share_of_cells(results: Results, of: Collection[int]) -> float:
 
 
 def by_condition(results: Results, selection: Factors, named: set[str]) -> Conditions:
-    """Return the selected cells in groups, by the levels of the factors that are not named."""
+    """Group the selected cells by their levels of the factors that are not named, and return the
+    groups.
+    """
     return grouped(results.select(selection), named)
 
 
 def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condition, list[Cell]]:
-    """Return cells in groups, by the levels of the factors that are not named."""
+    """Group cells by their levels of the factors that are not named, and return the groups."""
     found: dict[Condition, list[Cell]] = {}
     for cell in cells:
         key = tuple((f, level) for f, level in cell.factors.items() if f not in named)
@@ -77,7 +78,7 @@ def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condit
 def pairs(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult, CellResult]]:
-    """Yield each condition in which both selections have a cell, with the two cells."""
+    """Yield each condition in which both selections of cells have one, with these two cells."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key, cells in ours.items():
@@ -88,7 +89,7 @@ def pairs(
 def without_partner(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult]]:
-    """Yield each condition in which only one of two selections has a cell, with that cell."""
+    """Yield each condition in which only one of two selections of cells has one, with that cell."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key in [*ours, *theirs]:
@@ -99,6 +100,6 @@ def without_partner(
 def without_their_level(
     cells: Sequence[CellResult], others: Sequence[CellResult], factor: str
 ) -> list[str]:
-    """Return the levels of a factor that only one side has."""
+    """Return the levels of a factor that only one of the two compared sides has."""
     ours, theirs = ({cell.factors[factor]: None for cell in each} for each in (cells, others))
     return [level for level in {**ours, **theirs} if not (level in ours and level in theirs)]

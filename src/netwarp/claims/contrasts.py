@@ -1,7 +1,7 @@
 """The effect of a claim as a contrast of its cells, replicate by replicate.
 
 The effect is the logarithm of the ratio that the claim compares, or the gap in the metric's unit: a
-weighted sum over the cells of one condition. Of a published number it is the mean itself.
+weighted sum over the cells of one condition. For a published number the effect is the mean itself.
 """
 
 import math
@@ -15,7 +15,7 @@ from netwarp.study.claims import Claim
 
 Scale = Literal["ratio", "difference"]
 Terms = list[tuple["CellResult", float]]
-"""Cells of an effect, each with its weight in the sum."""
+"""Cells of an effect, each with its weight in the sum (+1 or −1 for a simple comparison)."""
 
 
 def contrasts(claim: Claim, cells: Sequence[CellResult]) -> dict[Condition, Terms]:

@@ -1,4 +1,5 @@
-"""Estimates how a control's change alters the effect which a claim is about.
+"""Estimates how a control, which repeats a study with one change, alters the effect that a claim
+states.
 
 The effect is a contrast of the claim's cells: the logarithm of the ratio that it compares, or the
 gap in the metric's unit. It is computed for each replicate with the control's change and without,
@@ -31,7 +32,7 @@ LEAST_FOR_A_SPREAD = 2
 
 @dataclass(frozen=True)
 class ConditionEffect:
-    """The effect of a claim in one condition, without a control's change and with it."""
+    """The effect of a claim in one condition: without the change of a control, and with it."""
 
     condition: Factors
     scale: Scale
@@ -40,19 +41,18 @@ class ConditionEffect:
     control: float
     """Mean effect with the change."""
     change: Location
-    """Effect without the change compared with that with it: the logarithm of their ratio, or their
-    difference.
-    """
+    """The effect without the change compared with the effect with it: the logarithm of their ratio,
+    or their difference."""
     limit: float
     """The smallest relevant difference, on the scale of `change`."""
     n: int
     """Number of replicates that have the effect without the change and with it."""
     of: int
-    """Number of replicates that the study has at its end."""
+    """Number of replicates that each cell has when the study has ended."""
 
     def chance(self, under_control: str | None) -> float:
-        """Return the two-sided p-value of such a change if the reason that the claim gives were
-        wrong.
+        """Return the two-sided p-value: the probability of such a change if the reason that the
+        claim gives were wrong.
         """
         if under_control is None:
             return 1.0
@@ -62,7 +62,8 @@ class ConditionEffect:
         return self.change.p_above(self.limit, 2)
 
     def interval(self, error: float) -> tuple[float, float] | None:
-        """Return the confidence interval of the ratio of ratios, or of the difference.
+        """Return the confidence interval of `altered`: of the ratio of ratios, or of the
+        difference.
 
         None if it is unbounded, because there are too few replicates.
         """
@@ -73,7 +74,7 @@ class ConditionEffect:
 
     @property
     def altered(self) -> float:
-        """The effect without the change compared with that with it: their ratio, or their
+        """The effect without the change compared with the effect with it, as their ratio or their
         difference.
         """
         return math.exp(self.change.value) if self.scale == "ratio" else self.change.value
@@ -236,7 +237,9 @@ def _scope(claim: Claim, main: Results, control: Results) -> str | None:
 
 
 def _levels(claim: Claim, results: Results) -> dict[str, list[str]]:
-    """Return the levels of the factors over which the claim ranges, or which it combines."""
+    """Return the levels of the factors over which the claim ranges, and of those that it
+    combines.
+    """
     compared = set((claim.less or {}) if claim.equal is None else claim.equal[0])
     found: dict[str, dict[str, None]] = {}
     for cell in without_levels(results, claim.without).cells:

@@ -32,15 +32,14 @@ Answer = Literal[
 ]  # fmt: skip
 Says = Answer | Literal["undecided", "failed", "untested"]
 ORDER: tuple[Answer, ...] = get_args(Answer)
-"""Answers in order of preference: the first that the samples show is returned."""
+"""Answers in order of precedence: the first one that the samples show is returned."""
 SIZE_MARGIN = 0.05
 """Share of a ratio by which a lead may fall short of `up_to`, because sources round their
 numbers.
 """
 Found = Callable[[float], tuple[str, Mapping[str, Any]]]
-"""A function that returns the findings for an error probability: as text, and as values with
-intervals.
-"""
+"""A function that returns the findings for an error probability: as text, and as values with their
+intervals."""
 
 
 @dataclass(frozen=True)
@@ -48,29 +47,26 @@ class Evidence:
     """The result of testing a claim in one condition."""
 
     found: str
-    """The findings as text, with their numbers."""
+    """The findings as text, with the numbers."""
     chances: Mapping[Answer, float] = field(default_factory=dict)
     """For each possible answer, the probability of such samples if it were wrong."""
     values: Mapping[str, Any] = field(default_factory=dict)
     fixed: Literal["failed", "untested"] | None = None
-    """Why there can be no answer at any error probability; None if there can."""
+    """The reason why there can be no answer at any error probability; None if there can be one."""
     reaches: float | None = None
-    """Probability of such samples if the lead were smaller than the claim's `up_to`; None if the
-    claim does not have it.
-    """
+    """The probability of such samples if the lead were smaller than the claim's `up_to`; None if
+    the claim has no `up_to`."""
     short_of: float = 1.0
-    """Probability of such samples if the lead were as large as the claim's `up_to`."""
+    """The probability of such samples if the lead were at least as large as the claim's `up_to`."""
     undecided: Undecided | None = None
     again: Found | None = None
     """A function that returns the findings for another error probability; None if they have no
-    interval.
-    """
+    interval."""
     is_equality: bool = False
     """Whether `holds` means that the cells are equivalent."""
     share: float = 1.0
-    """Share of the error probability that the look has at which its cells were tested; see
-    `at_share`.
-    """
+    """Share of the error probability that belongs to the interim test (look) at which its cells
+    were tested; see `at_share`."""
 
     def at_share(self, share: float) -> Evidence:
         """Return the evidence for an interim test (look) that has a share of the error probability.
@@ -113,7 +109,7 @@ class Evidence:
         return replace(self, found=found, values=values)
 
     def says(self, alpha: float) -> Says:
-        """Return the answer at an error probability."""
+        """Return the answer that the evidence gives at an error probability."""
         if self.fixed is not None:
             return self.fixed
         shown = (answer for answer in ORDER if self.chances.get(answer, 1.0) < alpha)
@@ -175,8 +171,8 @@ def _without_metric(metric: str, cells: Sequence[CellResult]) -> Evidence | None
 
 
 def lead_chances(location: Location, limit: float, size: float) -> dict[Answer, float]:
-    """Return the p-values of a claim that one cell leads by a size, one for each possible
-    answer.
+    """Return the p-values of a claim that one cell leads another by a given size, one for each
+    possible answer.
     """
     return {
         "holds": location.p_below(min(size, -limit), 2),
@@ -189,8 +185,8 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether `cell` has less than `other`, by a share of `other`'s value that lies between
-    two limits.
+    """Test whether the value of `cell` is smaller than that of `other`, by a share of the latter
+    that lies between two limits.
 
     With both bounds a lead holds if it is shown to lie between them (an intersection-union test,
     Berger 1982). It may lie outside on either side, so that it lies outside is tested two-sided.
@@ -287,8 +283,8 @@ def flat(cells: Sequence[CellResult], metric: str, factor: str, tolerance: float
 def _with_numbers(
     cell: CellResult, other: CellResult, metric: str, comparison: Comparison, found: Evidence
 ) -> Evidence:
-    """Return evidence with both means and the comparison, with the interval of an error
-    probability, added.
+    """Return the evidence with findings added: both means, and the comparison with its interval at
+    an error probability.
     """
 
     def again(error: float) -> tuple[str, Mapping[str, Any]]:
@@ -352,7 +348,7 @@ def _two_means(cell: CellResult, other: CellResult, metric: str, found: Comparis
 
 
 def _means(cell: CellResult, other: CellResult, metric: str, found: Comparison) -> list[float]:
-    """Return the means of the samples that were compared: of paired replicates, those that both
+    """Return the means of the samples that were compared; of paired replicates, those that both
     cells have.
 
     A cell may have more replicates than the other because another claim needed them.

@@ -36,7 +36,7 @@ from netwarp.study.expectations import Expectation
 
 
 class Kept(StrEnum):
-    """Whether an expectation is met."""
+    """Whether an expectation is met, as far as the results show."""
 
     HOLDS = "holds"
     """The results show that the bound is kept in every condition."""
@@ -83,7 +83,7 @@ class ExpectationResult:
     kept: Kept
     conditions: tuple[ExpectedCondition, ...]
     open: tuple[OpenCondition, ...] = ()
-    """The conditions that further replicates may decide."""
+    """The conditions that are undecided but that further replicates may decide."""
 
     @property
     def text(self) -> str:
@@ -147,7 +147,7 @@ _Found = tuple[Factors, Evidence, frozenset[int]]
 
 
 def _evidence(said: Expectation, results: Results) -> Iterable[_Found]:
-    """Test an expectation in each condition."""
+    """Test an expectation in each condition, and return the evidence."""
     if said.against is not None:
         relevant = results.criteria.relevant
         for condition, cell, other in pairs(results, said.where, said.of, said.against):
@@ -200,7 +200,7 @@ def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
     """Return evidence against an expectation if runs of its cells failed or have no value; None if
     all have one.
 
-    Unlike for a claim, this is so even if none of them has one.
+    Unlike for a claim, this is also the case if no run has one.
     """
     failure = missing_values(metric, *cells)
     return None if failure is None else replace(failure, fixed="failed")
@@ -209,7 +209,7 @@ def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
 def _bounded(
     found: Evidence, location: Location, said: Expectation, n: int, stdev: float
 ) -> Evidence:
-    """Return the evidence on which side of the bound a location is."""
+    """Return the evidence for the side of the bound on which an estimate lies."""
     bound = math.log(said.bound) if location.is_log else said.bound
     # A value that equals the bound counts as on the side that the relation states, despite the
     # rounding of logarithms.

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 WORDS = {Kept.HOLDS: "holds", Kept.BROKEN: "does not hold", Kept.UNDECIDED: "undecided"}
 TWICE = 2.0
-"""Ratio from which on a distance is shown as a factor; smaller ones are shown in per cent."""
+"""Ratio to the bound from which on a distance is shown as a factor; smaller distances are shown in
+per cent."""
 
 
 def found_text(result: ExpectationResult) -> str:
@@ -68,8 +69,8 @@ def distance_text(result: ExpectationResult, each: ExpectedCondition) -> str:
 
 
 def open_text(each: ExpectedCondition) -> str:
-    """Return as text what would decide a condition; "" if it is decided, or nothing was
-    measured.
+    """Return as text how many more replicates would decide a condition; "" if it is decided, or if
+    nothing was measured.
     """
     if each.kept is not Kept.UNDECIDED or each.value is None:
         return ""

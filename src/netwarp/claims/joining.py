@@ -52,7 +52,7 @@ class ClaimVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Joined:
-    """The verdict on a claim, and the answer of each condition."""
+    """The verdict on a claim, and the answer in each condition."""
 
     verdict: ClaimVerdict
     says: tuple[Says, ...]
@@ -76,7 +76,7 @@ reversed.
 
 
 def smallest_chance(found: Sequence[Evidence]) -> float:
-    """Return the smallest error probability at which some condition has an answer."""
+    """Return the smallest error probability at which any of the conditions has an answer."""
     tested = [each for each in found if each.fixed is None]
     if not tested:
         return 1.0
@@ -142,9 +142,9 @@ def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> Cl
     """Test whether a claim's lead, whose direction holds in every condition, reaches the size of
     `up_to`.
 
-    The lead reaches the size if that is shown in some condition, adjusted for the number of
-    conditions by Bonferroni's inequality. It does not if it falls short in every condition.
-    Otherwise the size is undecided.
+    The size is reached if some condition shows it, adjusted for the number of conditions by
+    Bonferroni's inequality. It is not reached if the lead is smaller in every condition. Otherwise
+    the size is undecided.
     """
     reaches = [each.reaches for each in found if each.reaches is not None]
     if verdict is not ClaimVerdict.REPRODUCED or not reaches:

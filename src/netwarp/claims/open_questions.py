@@ -44,7 +44,7 @@ def cells_to_repeat(study: Study, results: Results, staging: Staging) -> frozens
 
 
 def _most(results: Results, cells: frozenset[int]) -> int:
-    """Return the largest number of replicates that one of these cells has."""
+    """Return the number of replicates of the cell that has the most."""
     return max(len(cell.runs) for cell in results.cells if cell.index in cells)
 
 

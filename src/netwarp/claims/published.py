@@ -19,16 +19,15 @@ from netwarp.results import CellResult
 from netwarp.wording import number, quantity
 
 LEAST_FOR_A_RANGE = 5
-"""Replicates needed to compute the range of single runs: with fewer, Student's t makes the range so
-wide that it contains every number.
-"""
+"""Minimum number of replicates for the range of single runs: with fewer, Student's t makes the
+range so wide that it contains every number."""
 
 
 def near(cell: CellResult, metric: str, published: float, tolerance: float) -> Evidence:
     """Test whether a cell's mean differs from a published number by no more than a tolerance.
 
     Two one-sided tests show that it does not differ by more (Schuirmann 1987), as for an
-    equivalence. If nothing was planned to be random, a single replicate gives the value.
+    equivalence. If nothing in the plan is random, a single replicate gives the value.
 
     Args:
         cell: the cell.
@@ -75,8 +74,8 @@ def of_one_run(cell: CellResult, metric: str, published: float) -> Evidence:
     """Test whether a published number of a single run could be the result of one of our runs.
 
     It is compared with the interval that contains one more run with a probability of 95 %
-    (Student's t, on the log scale). The error probability is that of each number by itself, and not
-    adjusted for a family. Of twenty numbers from the same distribution one lies outside.
+    (Student's t, on the log scale). The error probability is not adjusted for the number of
+    published numbers: of twenty from the same distribution one lies outside.
     """
     if failure := missing_values(metric, cell):
         return failure

@@ -1,5 +1,5 @@
-"""Returns the findings on a claim as a sentence: the conditions by what they show, with their
-numbers.
+"""Writes the findings on a claim as a sentence: the conditions in groups by what they show, with
+their numbers.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ WORDS: Mapping[Says, str] = {
     "untested": "not tested",
 }
 MOST_IN_FULL = 2
-"""Most conditions with the same answer for which both means are listed; for more, only ratios
-are.
-"""
+"""Maximum number of conditions with the same answer for which both means are listed; for more, only
+ratios are."""
 
 
 def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
-    """Return as text what each condition shows; conditions that show the same are together.
+    """Return as text what the conditions of a claim show; conditions that show the same are listed
+    together.
 
     Args:
         listed: each condition with its evidence and what it shows.
@@ -78,8 +78,8 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
 
 
 def _rounded(needed: int) -> int:
-    """Return a number rounded to two digits, because it is an estimate from the spread observed so
-    far.
+    """Return a number of replicates rounded to two digits, because it is an estimate from the
+    spread observed so far.
     """
     return int(float(f"{needed:.2g}"))
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from netwarp.study.expectations import Expectation
 
 MOST_NAMED = 3
-"""Most claims that a warning lists by name."""
+"""Maximum number of claims that a warning lists by name."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,13 @@ class TooFew:
     replicates: int
     """Number of replicates that each cell has at the end."""
     least: int
-    """Least number of replicates with which all questions of the study could be answered if there
-    were no spread.
-    """
+    """Minimum number of replicates with which all questions of the study could be answered if there
+    were no spread."""
     claims: Mapping[str, int]
-    """For each claim (by id) or expectation (by text) that cannot be judged, the number of
-    replicates with which it could; empty if the questions are comparisons.
-    """
+    """The claims (by id) or expectations (by text) that cannot be judged, each with the number of
+    replicates with which it could be; empty if the questions are comparisons."""
     of: int
-    """Number of the study's claims that are to be judged, or of its expectations."""
+    """Number of claims, or of expectations, that are to be judged in all."""
     what: Literal["claims", "expectations", "comparisons"]
     """The kind of question that cannot be judged."""
     can_be_added: bool
@@ -191,9 +189,8 @@ def too_few_for_expectations(
 
 
 LEAST_FIXED = 2
-"""Fewest replicates with which an expectation can be judged if nothing is random: equal values show
-that.
-"""
+"""Minimum number of replicates with which an expectation can be judged if nothing is random: equal
+values show that."""
 
 
 def _needed_by_expectations(
@@ -217,8 +214,8 @@ def _cells_expected(said: Expectation, cells: Iterable[Planned]) -> list[Planned
 
 
 def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
-    """Return the number of replicates that all claims need, or that this many comparisons need; 0
-    if there are none.
+    """Return the number of replicates that would decide all claims, or all of so many comparisons;
+    0 if there are none.
     """
     if compared:
         return unseen.least_different(alpha / compared)
@@ -293,8 +290,8 @@ def questions_of(study: Study, filters: Sequence[str] = (), *, in_real_time: boo
 def _questions(
     claims: Sequence[Claim], cells: Sequence[Planned], against: str | None, *, has_others: bool
 ) -> int:
-    """Return the number of claims about something random; if the study has no claim to judge, that
-    of its comparisons.
+    """Return the number of claims about something random, or, if the study has no claim to judge,
+    of comparisons.
     """
     judged = [claim for claim in claims if claim.not_testable is None]
     if judged or has_others:

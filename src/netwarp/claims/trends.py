@@ -1,4 +1,6 @@
-"""Tests, in one condition, how a metric or a lead changes with a factor's level."""
+"""Tests, in one condition, how a metric, or one side's lead over another, changes with a factor's
+level.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,8 +28,8 @@ def lead_grows(
 
     There must be a lead at the end where it should be largest, it must be larger there than at the
     other end by a relevant difference, and it must grow with every step between (an
-    intersection-union test, Berger 1982). If `cells` are behind at some level, the claim depends on
-    it.
+    intersection-union test, Berger 1982). If `cells` have larger values at some level, the verdict
+    is that the claim depends on the level.
     """
     labels = ordered([cell.factors[factor] for cell in cells])
     if shrinks:
@@ -129,8 +131,8 @@ def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location,
     limits: Sequence[float],
 ) -> dict[Answer, float]:  # fmt: skip
-    """Return the p-values of the answers; `limits` are the smallest relevant leads at the
-    levels.
+    """Return the p-values of the possible answers; `limits` are the smallest relevant leads at each
+    level.
     """
     last, limit = by_level[-1], limits[-1]
     leads = last.p_above(limit, 2)
@@ -153,7 +155,9 @@ def _growth_chances(
 def _undecided_step(
     last: Location, steps: Sequence[Location], whole: Location, limit: float, n: int
 ) -> Undecided | None:
-    """Return the undecided test that needs the most replicates; None if none is undecided."""
+    """Return the undecided test, among those of a trend, that needs the most replicates; None if
+    none is undecided.
+    """
     tests = [(last, limit), (whole, limit), *((step, 0.0) for step in steps)]
     found = [to_decide(at, n, stdev_of(at, n), (to,), to) for at, to in tests]
     random = [each for each in found if each is not None]
@@ -247,7 +251,7 @@ def _line(places: Sequence[float], row: Sequence[float]) -> tuple[float, float]:
 
 
 def _places(labels: Sequence[str]) -> list[float]:
-    """Return the levels' numeric values, or their ranks where they are names."""
+    """Return the levels' numeric values, or, if they are names, their ranks."""
     scale = scale_of(labels)
     return [float(i) if scale is None else scale.numbers[label] for i, label in enumerate(labels)]
 
@@ -255,7 +259,7 @@ def _places(labels: Sequence[str]) -> list[float]:
 def _table(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> dict[int, list[float]]:
-    """Return a metric's values at all levels, for each replicate that has all levels."""
+    """Return a metric's values as a table, with a row for each replicate that has all levels."""
     by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
     rows: dict[int, list[float]] = {}
     for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):
