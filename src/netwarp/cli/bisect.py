@@ -130,8 +130,8 @@ def judged_study(
     the good one.
 
     Raises:
-        InputError: it has no expectation, or names a kernel itself; or both ways of judging are
-            asked for.
+        InputError: it has no expectation, or names a kernel itself; or it is to be judged both by
+            expectations and by differences.
     """
     from netwarp.cli.terminal import planning
     from netwarp.library import load

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 class Steps:
-    """Examines the commits of a bisection, and prints the result of each."""
+    """Carries out the steps of a bisection, each of which examines a commit, and prints the
+    results.
+    """
 
     def __init__(
         self, study: Study, builder: CommitBuilder, history: History, place: Path,
@@ -42,8 +44,8 @@ class Steps:
         return differing(commit, self.data_of(self.good), found)
 
     def run_on(self, commit: str, kernel: Path) -> RunData:
-        """Run the study on a kernel. It gets as many replicates as decide its expectations, or the
-        study's own number if commits are compared.
+        """Run the study on a kernel, with as many replicates as decide its expectations, or with
+        the study's own number if commits are compared.
         """
         from netwarp.backends.virtual import VirtualBackend
         from netwarp.cli.running import command_line
@@ -61,13 +63,13 @@ class Steps:
         ).data  # fmt: skip
 
     def data_of(self, commit: str) -> RunData:
-        """Return what was measured with a commit."""
+        """Return the results of the runs with a commit."""
         from netwarp.evaluation import load
 
         return load(self.runs_of(commit), study=self.study)
 
     def runs_of(self, commit: str) -> Path:
-        """Return the run directory of a commit."""
+        """Return the path of the run directory for a commit."""
         return self.place / "runs" / commit[:12]
 
     def say_next(self, remaining: Remaining) -> None:

@@ -32,7 +32,8 @@ class Checks:
 
     @classmethod
     def taken_from(cls, how: dict[str, Any]) -> Checks:
-        """Remove these options from those of a command, and read the files that they name.
+        """Remove the options about checks from those of a command, and read the files that they
+        name.
 
         Raises:
             InputError: a file is not valid; nothing was run.
@@ -50,7 +51,7 @@ class Checks:
         return cls(read_baseline(file), str(file), **written)
 
     def compared(self, data: RunData) -> BaselineComparison | None:
-        """Return the results compared with the baseline; None if there is none."""
+        """Return the comparison of the results with the baseline; None if there is no baseline."""
         if self.baseline is None:
             return None
         from netwarp.output.baseline import compare_with_baseline
@@ -103,5 +104,5 @@ def status_of(data: RunData, compared: BaselineComparison | None) -> int:
 
 
 def baseline_json(compared: BaselineComparison | None) -> dict[str, Any]:
-    """Return what `--json` says about a baseline, in addition to the results."""
+    """Return the fields that `--json` prints about a baseline, in addition to the results."""
     return {} if compared is None else {"baseline": compared.to_json()}

@@ -76,7 +76,9 @@ def _row(parameter: click.Parameter, ctx: click.Context) -> Row:
 
 
 def _panel(title: str, rows: Iterable[Row], width: int) -> Iterator[str]:
-    """Yield the lines of a box: names and values on the left, their meaning on the right."""
+    """Yield the lines of a box: names and placeholders of options on the left, their help on the
+    right.
+    """
     rows = list(rows)
     inner = width - 4
     heads = [f"{name} {value}".rstrip() for name, value, _ in rows]

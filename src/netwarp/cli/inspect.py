@@ -175,7 +175,7 @@ def diff(
 
 
 def _run_directory(path: Path) -> Path:
-    """Return the directory with this path, or that of the file with this path.
+    """Return the run directory at a path, or the one that contains the file at this path.
 
     Raises:
         RunDirectoryError: neither exists.

@@ -4,8 +4,9 @@ it is doing.
 The first signal raises KeyboardInterrupt in the main thread: guests are killed, and finished runs
 are kept. Further signals change nothing. The main thread may miss the signal:
 
-- Importing polars (2.1.0) replaces Python's handler of SIGINT by one with SA_RESTART. It calls
-  Python's handler, but a thread that waits for a lock without a time-out keeps waiting.
+- Importing polars (2.1.0) replaces Python's handler of SIGINT by one with SA_RESTART. With it, a
+  thread that waits for a lock without a time-out keeps waiting, although Python's handler was
+  called.
 - A KeyboardInterrupt is raised wherever Python happens to be. In a finaliser or a callback it is
   printed and forgotten; inside the standard library's locks it becomes another exception.
 
@@ -33,7 +34,7 @@ SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """Whether the user asked the command to stop, and what it prints then."""
+    """Whether the user has asked the command to stop, and what it prints when it does."""
 
     def __init__(self) -> None:
         self.kept_text: Callable[[], str] = lambda: ""
@@ -66,7 +67,7 @@ class Interruption:
         os._exit(status)
 
     def leave(self) -> NoReturn:
-        """Print what is kept, and end the process without waiting for anything."""
+        """Print which results are kept, and end the process without waiting for anything."""
         self._leaving.acquire()  # never released, so that the other thread waits for ever
         text = ": ".join(filter(None, ("interrupted", self.kept_text())))
         cursor = SHOW_CURSOR if os.isatty(2) else ""  # a progress bar hides it

@@ -1,5 +1,5 @@
-"""What `netwarp reproduce` needs besides netwarp: it is installed before anything runs, or reported
-if that fails.
+"""Installs what `netwarp reproduce` needs besides netwarp, before anything runs, and reports what
+cannot be installed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def preparations(prepared: Sequence[Prepared]) -> list[str]:
-    """Return as texts what will be built and installed before anything runs, and what cannot be."""
+    """Return sentences on what will be built and installed before anything runs, and what cannot
+    be.
+    """
     from netwarp.backends.needs import Machine
     from netwarp.backends.ns3 import installation
     from netwarp.backends.stack_building import missing_builders
@@ -42,7 +44,7 @@ def install(prepared: Sequence[Prepared]) -> tuple[BackendError | None, list[str
 
 
 def _not_run(what: str, why: BackendError) -> str:
-    """Return the line that says why runs that need something are not carried out."""
+    """Return a sentence on why the runs that need a missing program are not carried out."""
     from netwarp.cli.terminal import escaped
 
     return f"[red]not run:[/] what needs {what}. {escaped(str(why))}"
@@ -63,7 +65,7 @@ def warn_of_too_few_replicates(prepared: Sequence[Prepared]) -> None:
 
 
 def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
-    """Return the names of the stacks that studies need, that netwarp can build, and that are not
+    """Return the names of the stacks that studies need and that netwarp can build, but that are not
     built here.
     """
     from netwarp.backends.stack_building import shipped

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netwarp.sources.reproduction import Reproduction
 
 WIDTH = 100
-"""Largest width of printed text, in characters."""
+"""Maximum width of printed text, in characters."""
 
 
 def print_results(data: RunData, console: Console) -> None:
@@ -30,7 +30,7 @@ def print_results(data: RunData, console: Console) -> None:
 
 
 def print_expectations(data: RunData, console: Console) -> None:
-    """Print whether the results keep a study's expectations; nothing if it has none."""
+    """Print whether the results meet a study's expectations; nothing if it has none."""
     from netwarp.output.expectation_lines import expectation_lines
 
     for line in expectation_lines(data.expectations) if data.expectations else ():

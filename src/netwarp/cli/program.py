@@ -92,7 +92,7 @@ def run_program() -> int:
 def _invoke(arguments: list[str]) -> int:
     """Run a command, or complete it for a shell, and return the exit status.
 
-    It is not left to click, which would print a line of its own on Ctrl-C.
+    click's own function is not used, because it would print a further line on Ctrl-C.
     """
     asked = os.environ.get(_COMPLETE)
     if asked is not None:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 LINE_EVERY_S = 10.0
 WORTH_SAYING_S = 10.0
-"""Shortest expected time in s that is announced to the user."""
+"""Minimum expected time in s that is announced to the user."""
 
 
 class Clocks:
-    """The sums of the clocks of all runs. Pure: times are arguments."""
+    """The sums, over all runs, of their virtual and their wall time. Pure: times are arguments."""
 
     def __init__(self, started_s: float, clock: Clock = "virtual") -> None:
         self.started_s = started_s
@@ -92,7 +92,7 @@ class ProgressBar(Observer):
         self._study = f"{name}: "
 
     def kept_text(self) -> str:
-        """Return a text about what is kept of the present study after an interruption."""
+        """Return a text about which runs of the present study are kept after an interruption."""
         if not self._total:
             return "nothing was run yet"
         if self.clocks.finished == self._total:

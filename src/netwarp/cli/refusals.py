@@ -1,4 +1,4 @@
-"""Makes messages of errors: a line for users, and the parts of `{"error": …}` for scripts."""
+"""Converts errors to messages: a line for users, and the fields of `{"error": …}` for scripts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -67,16 +67,16 @@ OTHERWISE = {
     "--ipv6": "--ip 6",
     "-6": "--ip 6",
 }
-"""What to use instead of options that do not exist, but that users look for."""
+"""Options that users look for but that do not exist, each with what to use instead."""
 
 
 def _alternative(word: str | None) -> str:
-    """Return how to get what an unknown option seems to ask for; "" if that is not known."""
+    """Return what to use instead of an unknown option; "" if that is not known."""
     return f"write {OTHERWISE[word]}; " if word in OTHERWISE else ""
 
 
 def _unknown_word(error: click.ClickException, context: Any) -> tuple[str | None, list[str]]:
-    """Return the unknown option or command, and those that exist."""
+    """Return the unknown option or command, and a list of those that exist."""
     if isinstance(error, click.NoSuchOption) and context is not None:
         return error.option_name, [each for param in context.command.params for each in param.opts]
     if isinstance(error, click.exceptions.NoSuchCommand) and context is not None:

@@ -263,7 +263,7 @@ def run_and_print(
 
 
 def progress_bar(warnings: Callable[[Clock], Iterable[str]] | None = None) -> ProgressBar:
-    """Return the progress bar, which can also say what is kept after an interruption.
+    """Return the progress bar, which also knows which runs are kept after an interruption.
 
     Args:
         warnings: returns, for the backend's clock, warnings about questions that a study cannot

@@ -31,7 +31,7 @@ OF_KERNEL = (
     replace(GIT, help="The kernel's source is a commit of this git repository, which --ref names."),
     REF,
 )
-"""Options of a kernel's build that say where its source is."""
+"""Options that say from which source a kernel is built."""
 
 
 @command(
@@ -130,7 +130,7 @@ def selftest(
 def run_tests(
     tests: Sequence[SelfTest], study: Study | None, repeat: int, jobs: int | None, out: Path | None
 ) -> tuple[Sequence[Row], Path | None]:
-    """Run the study of those tests that have all they need. Return how all tests ended, and the run
+    """Run those of the tests that lack nothing as a study. Return how all tests ended, and the run
     directory; None if no test could run.
     """
     from netwarp.cli.running import command_line, progress_bar

@@ -13,7 +13,7 @@ stack = Group(
     help="Third-party QUIC stacks: build, list, and check them against the role protocol.",
 )
 OWN = "netwarp"
-"""The name that netwarp's own roles have in options that take a stack."""
+"""The name by which options that take a stack refer to netwarp's own roles."""
 
 
 @stack.add

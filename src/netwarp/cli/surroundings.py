@@ -31,7 +31,8 @@ LEAST_BYTES = 512 << 20
 BYTES_PER_CPU = 16 << 20
 """Memory in bytes of a thread with its stack; Polars starts one for each CPU."""
 _CODE_OF_RUST = re.compile(r"Os \{ code: (\d+)")
-"""The form in which Rust prints an `io::Error` of the operating system for developers."""
+"""Pattern of the form in which Rust prints an operating system's error (`io::Error`) for
+developers."""
 _MEMORY_WORDS = ("map segment", "allocate memory", "static TLS")
 
 
@@ -53,14 +54,14 @@ def why_refused(error: BaseException) -> str | None:
 
 
 def is_panic(error: BaseException) -> bool:
-    """Return whether an error is the panic of a library in Rust. It is not an `Exception` (PyO3's
-    `PanicException`).
+    """Return whether an exception is a panic of a library in Rust (PyO3's `PanicException`, which
+    is not an `Exception`).
     """
     return type(error).__name__ == "PanicException"
 
 
 def is_unread(error: BaseException) -> bool:
-    """Return whether an error means that nobody reads standard output any more, as after `| head
+    """Return whether an error means that standard output has no reader any more, as after `| head
     -1`.
     """
     if not isinstance(error, BrokenPipeError) or error.filename is not None:
@@ -71,8 +72,8 @@ def is_unread(error: BaseException) -> bool:
 
 
 def refuse_little_memory() -> str | None:
-    """Return the message about a memory limit so low that libraries would fail or spin; None if
-    there is none.
+    """Return the message about a memory limit that is so low that libraries would fail or never
+    return; None if there is no such limit.
 
     OpenBLAS repeats a failed allocation for ever, and Polars continues without its own library. So
     the limit is checked before they are loaded.
@@ -119,7 +120,7 @@ def _of_call(error: OSError) -> str:
 
 
 def _is_somewhere() -> bool:
-    """Return whether the working directory still exists."""
+    """Return whether the working directory (still) exists."""
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:

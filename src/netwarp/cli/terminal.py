@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netwarp.output.baseline import BaselineComparison
 
 SCREENFUL = 24 * 80
-"""Most characters of an error message."""
+"""Maximum number of characters of an error message."""
 BOLD_RED, PLAIN = "\x1b[1;31m", "\x1b[0m"
 
 
@@ -70,14 +70,14 @@ def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | 
 
 
 def _of_results(error: Exception) -> Exception:
-    """Return the error of a check as an error about results: runs were carried out, so it is no
-    refusal.
+    """Return an error of a check as an error about results: runs were carried out, so that it must
+    not count as a refusal.
     """
     return ResultError(str(error)) if isinstance(error, InputError) else error
 
 
 def end_by(status: int) -> None:
-    """End the process with an exit status; return if that is 0."""
+    """End the process with an exit status; do nothing if the status is 0."""
     if status:
         raise click.exceptions.Exit(status)
 
@@ -105,8 +105,8 @@ def print_damage(opened: Run) -> None:
 
 
 class Answer:
-    """Whether the JSON object of `--json` has been printed, as an error after it must not print a
-    second one.
+    """Whether the JSON object of `--json` has been printed. If it has, an error that occurs later
+    must not print a second one.
     """
 
     is_given = False
@@ -174,5 +174,5 @@ def planning() -> AbstractContextManager[object]:
 
 
 def escaped(text: str) -> str:
-    """Return a text in which rich does not read brackets as markup."""
+    """Return a text with escapes, so that rich does not interpret brackets in it as markup."""
     return text.replace("[", r"\[")

@@ -95,7 +95,7 @@ def _in_real_time(
     replicates: int | None,
     filters: Sequence[str],
 ) -> Run:
-    """Run the study in real time, or open a run directory of it in real time."""
+    """Return the study's run in real time: carry it out now, or open a run directory of it."""
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import backend_at, open_run, run_in_real_time
 
@@ -153,7 +153,7 @@ def _repeat_and_print(
 
 
 def _print_again(found: Verification) -> None:
-    """Print each run of a sample, and how many are identical."""
+    """Print the result for each run of a sample, and how many are identical."""
     from rich.text import Text
 
     from netwarp.cli.terminal import answer_console
