@@ -20,7 +20,7 @@ from netwarp.estimate.stats import CONFIDENCE, Interval, mean_of, standard_devia
 
 ALPHA = 1 - CONFIDENCE
 RELEVANT = 0.01
-"""Default of the smallest relevant difference, as a ratio."""
+"""Default of the smallest relevant difference, as a ratio: smaller ones count as no difference."""
 WILCOXON_MINIMUM = 6  # with fewer pairs its two-sided p-value cannot fall below 0.05
 
 Scale = Literal["ratio", "difference"]
@@ -50,7 +50,7 @@ WITHHELD = frozenset({Verdict.FAILED_RUNS, Verdict.NO_VALUE})
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The value of a metric in one replicate; None if the replicate has none."""
+    """The value of a metric in one replicate, if the replicate has one."""
 
     value: float | None
     seed: int | None = None
@@ -94,9 +94,11 @@ class Comparison:
     exact: bool
     verdict: Verdict
     error: float = ALPHA
-    """Error probability at which this comparison was tested among all comparisons; see `holm`."""
+    """Error probability at which this comparison was tested after the adjustment for all
+    comparisons; see `holm`."""
     share: float = 1.0
-    """Share of the error probability that is used at the look at which its cells were compared."""
+    """Share of the error probability that belongs to the interim test (look) at which the cells
+    were compared."""
 
     @property
     def neutral(self) -> float:
@@ -122,8 +124,8 @@ class Comparison:
 
     @property
     def undecided(self) -> Undecided | None:
-        """Spread of the samples and distance to the nearest limit, which determine how many
-        replicates would decide the comparison; None if nothing is random.
+        """Spread of the samples, and distance to the nearest limit: from these follows how many
+        replicates would decide the comparison. None if nothing is random.
         """
         stdev = self.stdev or 0.0
         return to_decide(self.location, self.n, stdev, (-self.limit, self.limit), self.limit)
@@ -137,7 +139,9 @@ class Comparison:
 
     @property
     def wilcoxon_disagrees(self) -> bool:
-        """Whether the rank test does not support a difference that the t-test found."""
+        """Whether Wilcoxon's signed-rank test does not confirm a difference that the t-test
+        found.
+        """
         return self.verdict.decided and self.wilcoxon_p is not None and self.wilcoxon_p >= ALPHA
 
 
@@ -178,8 +182,9 @@ def holm(family: Sequence[Comparison], alpha: float = ALPHA) -> list[Comparison]
 
     Holm 1979, Scandinavian Journal of Statistics 6:65: the probability of at least one false
     verdict in the family is at most `alpha`. Exact and untested comparisons are not part of the
-    family. Adjusted p-values are scaled so that those below 5 % decide: if a look has a tenth of
-    the error probability, those of its cells are multiplied by ten (Bonferroni's inequality).
+    family. Adjusted p-values are scaled so that a verdict needs one below 5 %: if an interim test
+    (look) has a tenth of the error probability, the p-values of its cells are multiplied by ten
+    (Bonferroni's inequality).
     """
     tested = sorted((_decisive_p(c) / c.share, i) for i, c in enumerate(family) if c.p is not None)
     adjusted = list(family)
@@ -234,7 +239,9 @@ def same_executions(baseline: Samples, contender: Samples) -> bool:
 
 
 def _withheld(samples: Iterable[Sample]) -> Verdict | None:
-    """Return the verdict on samples of which some have no value; None if all have one."""
+    """Return the verdict that samples without a value imply, instead of a comparison; None if all
+    samples have a value.
+    """
     missing = [sample for sample in samples if sample.value is None]
     if not missing:
         return None
@@ -333,8 +340,8 @@ def _decisive_p(found: Comparison) -> float:
 
 
 def _verdict(found: Comparison, adjusted_p: float) -> Verdict:
-    """Return the verdict and its adjusted p-value: the smaller one of that for a difference and
-    that for equivalence.
+    """Return the verdict and its adjusted p-value: the smaller of those for a difference and for
+    equivalence.
     """
     if found.location is None or found.effect is None:
         return found.verdict

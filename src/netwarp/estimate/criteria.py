@@ -18,16 +18,16 @@ class Criteria:
     relevant: float = RELEVANT
     """The smallest relevant difference, as a ratio."""
     looks: int = 1
-    """How many times the samples may be tested while replicates are added."""
+    """Maximum number of times that the samples are tested while replicates are added (looks)."""
     by_look: tuple[Look, ...] = ()
     """The looks, with their shares of the error probability; empty if each has the same share."""
     families: int = 1
-    """Number of families of verdicts that share the error probability."""
+    """Number of families of comparisons that share the error probability."""
 
     @property
     def alpha(self) -> float:
-        """The error probability of the family, of which each interim test (look) has a share
-        (`share_of`).
+        """The error probability of one family of comparisons. Each interim test (look) has a share
+        of it; see `share_of`.
         """
         return ALPHA / self.families
 
@@ -37,7 +37,7 @@ class Criteria:
 
         A cell that got no more replicates after a look was judged at that look, and keeps its
         share. By Bonferroni's inequality the probability of a wrong verdict at any of the looks is
-        at most 5 %, however they depend on each other and wherever one stops.
+        at most 5 %, however the looks depend on each other, and at whichever of them one stops.
         """
         if not self.by_look:
             return 1 / self.looks

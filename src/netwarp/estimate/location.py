@@ -14,10 +14,9 @@ from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
 SAME = 1e-6
-"""Largest relative difference of values that count as the same where nothing is random. A kernel's
-own work, such as new random numbers once a minute, reads the run's clock at other moments in each
-replicate, and each reading takes 256 ns.
-"""
+"""Largest relative difference of values that count as the same where nothing is random. The
+kernel's background work, such as reseeding its random numbers once a minute, reads the run's clock
+at different times in each replicate, and each reading takes 256 ns."""
 PRECISION = 1e-5
 FARTHEST = 1e6
 
@@ -48,8 +47,8 @@ class Location:
     """
 
     def interval(self, confidence: float) -> Interval:
-        """Return the two-sided confidence interval: all limits from which the value does not differ
-        significantly.
+        """Return the two-sided confidence interval, by inverting the test: all values of the true
+        mean that the test does not reject.
         """
         alpha = 1 - confidence
         return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
@@ -85,7 +84,7 @@ class Location:
         return min(1.0, tail + missed)
 
     def p_outside(self, low: float, high: float) -> float:
-        """Return the two-sided p-value of such a value if the true value were within `low` …
+        """Return the two-sided p-value of such a value if the true value were between `low` and
         `high`.
         """
         return min(self.p_below(low, 2), self.p_above(high, 2))
@@ -95,7 +94,7 @@ class Location:
         return min(abs(self.value - limit) for limit in limits)
 
     def _reach(self, alpha: float) -> float:
-        """Return the distance below the value beyond which limits differ from it significantly, in
+        """Return the largest distance below the value at which a true mean is not yet rejected, in
         a two-sided test.
         """
         if not self.sampled:
@@ -137,8 +136,8 @@ class Location:
         return self.value - min(lowest)
 
     def _tail_above(self, limit: float) -> float:
-        """Return the one-sided p-value from the samples alone, without the probability of unseen
-        modes.
+        """Return the one-sided p-value by the samples alone, without the probability of modes that
+        were not seen.
         """
         tails = [self._student_above(limit)]
         if self.cautious is not None:
@@ -217,7 +216,8 @@ def mean_location(
 def difference_of(
     first: Sequence[float], second: Sequence[float], *, random: bool = True, is_log: bool = False
 ) -> Location:
-    """Estimate the difference of two means, second minus first (Welch 1947, Biometrika 34:28).
+    """Estimate the difference of two means, the second minus the first (Welch 1947, Biometrika
+    34:28).
 
     Args:
         first: samples of two replicates or more.
@@ -247,7 +247,9 @@ def _sampled(n: int, random: bool, *samples: Sequence[float], is_log: bool) -> i
 
 
 def is_fixed(values: Sequence[float], *, is_log: bool) -> bool:
-    """Return whether replicates in which nothing is random have the same value, to a millionth."""
+    """Return whether replicates have the same value, to a millionth; for replicates in which
+    nothing is random.
+    """
     relative = 1.0 if is_log else max(map(abs, values))
     return is_constant(values) or max(values) - min(values) <= SAME * relative
 

@@ -12,21 +12,18 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 GAP = 0.45
-"""Smallest gap between two modes, as a share of the range. One in ten samples of ten normal values
-has a gap of this size.
-"""
+"""Minimum gap between two modes, as a share of the range. One in ten samples of ten normal values
+has such a gap."""
 CLEAR_GAP = 0.6
-"""Smallest gap that clearly separates two modes, as a share of the range. One in a hundred samples
-of ten normal values has a gap of this size.
-"""
+"""Minimum gap that clearly separates two modes, as a share of the range. One in a hundred samples
+of ten normal values has such a gap."""
 LEAST_TO_SAY = 6
 LEAST_FACTOR = 1.2
-"""Smallest ratio of two modes' means for which a warning is printed."""
+"""Minimum ratio of two modes' means for which a warning is printed."""
 FEW = 10
-"""With fewer samples than this, each mode needs two of them. Of samples of six normal values one in
-nine has such a gap, most often beside a single value, and one in 27 has two values on each side of
-it.
-"""
+"""Number of samples below which each mode must have at least two of them. Of samples of six normal
+values one in nine has such a gap, mostly beside a single value, and one in 27 has two values on
+each side of it."""
 
 Modes = tuple[Sequence[float], Sequence[float]]
 """The samples of the lower mode and those of the upper one, in order."""

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Undecided:
-    """The spread of a test's samples and the distance that it must show, which determine how many
-    replicates it needs.
+    """A test that is undecided: the spread of its samples, and the distance that it must show, from
+    which follows how many replicates it needs.
     """
 
     stdev: float
     """Standard deviation of a single replicate."""
     distance: float
-    """Distance from the estimate to the nearest limit from which it must be distinguished."""
+    """Distance from the estimate to the nearest limit; the test has to distinguish the two."""
     n: int
     """Number of replicates so far."""
     tolerance: float | None = None

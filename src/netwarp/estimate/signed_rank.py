@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from itertools import groupby
 
 MOST_EXACT = 50
-"""Most differences for which the exact distribution is used; for more, the normal one is."""
+"""Maximum number of differences for which the exact distribution is used; for more, the normal
+approximation is used."""
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of differences, none of which is 0."""
+    """Return the two-sided p-value of paired differences, none of which is 0."""
     ranks = _doubled_ranks([abs(difference) for difference in differences])
     positive = sum(rank for rank, d in zip(ranks, differences, strict=True) if d > 0)
     smaller = min(positive, sum(ranks) - positive)
@@ -19,8 +20,8 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 
 def signed_rank_above(differences: Sequence[float]) -> float:
-    """Return the one-sided p-value of differences this high if their distribution is symmetric
-    around 0 or a lower value.
+    """Return the one-sided p-value of paired differences this high if their distribution were
+    symmetric around 0 or a lower value.
 
     It is exact for any distribution; differences of 0 count as below.
     """
@@ -30,7 +31,7 @@ def signed_rank_above(differences: Sequence[float]) -> float:
 
 
 def _doubled_ranks(sizes: Sequence[float]) -> list[int]:
-    """Return twice the rank of each size. Equal sizes share their mean rank, which may be a
+    """Return twice the rank of each size: equal sizes share their mean rank, which may be a
     half.
     """
     order = sorted(range(len(sizes)), key=sizes.__getitem__)

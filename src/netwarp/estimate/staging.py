@@ -1,7 +1,7 @@
 """Adds replicates in stages until the results are decided, at a controlled error probability.
 
-A group-sequential rule: the samples may be tested several times (looks), after numbers of
-replicates that are known beforehand, and every look has a share of the error probability
+A group-sequential rule: the samples may be tested several times (interim tests, "looks"), after
+numbers of replicates that are fixed beforehand, and every look has a share of the error probability
 (Bonferroni's inequality with unequal shares, see `Staging.looks`). That costs a few replicates more
 than Pocock's or O'Brien and Fleming's bounds (Biometrika 1977, 64:191; Biometrics 1979, 35:549),
 which hold only for sums of normal samples; this one holds for every test used here, however the
@@ -16,29 +16,27 @@ from netwarp.estimate.stats import mean_interval
 from netwarp.estimate.unseen import least_equivalent
 
 TIMES = 8
-"""Most replicates of a cell, as a multiple of those that it begins with."""
+"""Maximum number of replicates of a cell, as a multiple of those with which it begins."""
 BEFORE_THE_LAST = 2
 FOR_A_DIFFERENCE = 4
-"""Replicates of the second look, and of the last one if equivalence needs no more, as multiples of
-those of the first.
-"""
+"""Replicates of the second look (interim test), as a multiple of those of the first, and those of
+the last one if equivalence needs no more."""
 OLDER_LOOKS = 4
-"""Number of looks for a precision, and in run directories that do not say how many replicates their
-looks had. Each look has twice the replicates of the one before.
-"""
+"""Number of looks (interim tests) when replicates are added for a precision, and in run directories
+that do not say how many replicates their looks had. Each look has twice the replicates of the one
+before."""
 MOST_REPLICATES = 10_000
 ENOUGH = 10
-"""The first look with this many replicates or more has half of the error probability. Each p-value
-includes the probability of unseen modes and events: so fewer replicates decide little, and this
-many decide little at a tenth of the error probability.
-"""
+"""Number of replicates from which on a look (interim test) has half of the error probability, if it
+is the first such look. Each p-value includes the probability of unseen modes and events, so fewer
+replicates rarely decide, and even these rarely do at a tenth of the error probability."""
 BEFORE = 0.05
 """Share of the error probability that all earlier looks have together."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """A look: a test of all samples after a planned number of replicates, as in group-sequential
+    """An interim test of all samples after a planned number of replicates, as in group-sequential
     designs.
     """
 
@@ -64,7 +62,9 @@ class TimeLimit:
 
 @dataclass(frozen=True)
 class Staging:
-    """What replicates are added for: verdicts, or confidence intervals of a given width."""
+    """The aim for which replicates are added: decided verdicts, or confidence intervals of a given
+    width.
+    """
 
     precision: float | None = None
     """Half the width of an interval, as a ratio to the mean; None if verdicts are the goal."""
@@ -93,7 +93,7 @@ class Staging:
         return tuple(map(Look, sizes, _shares(sizes)))
 
     def wide(self, samples: list[float], alpha: float) -> bool:
-        """Return whether the confidence interval of a mean is wider than the study asks for.
+        """Return whether the confidence interval of a mean is wider than the wanted precision.
 
         The interval is that at the error probability of one look, so that stopping when it is
         narrow enough does not reduce the coverage of the 95 % interval that is shown.
@@ -116,10 +116,11 @@ def older_looks(first: int, shares: Sequence[float]) -> tuple[Look, ...]:
 def is_worth_while(
     needed: Callable[[float], int | None], replicates: int, looks: Sequence[Look]
 ) -> bool:
-    """Return whether a later look (interim test) will have enough replicates to decide a verdict.
+    """Return whether one of the remaining looks (interim tests) will have enough replicates to
+    decide a verdict.
 
-    If none will, adding replicates can stop: an undecided comparison stays undecided, so no verdict
-    becomes wrong.
+    If not, no more replicates are added; the comparison stays undecided, so that no verdict becomes
+    wrong.
 
     Args:
         needed: returns how many replicates would decide the verdict with a power of 80 %, at a

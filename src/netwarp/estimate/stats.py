@@ -19,7 +19,7 @@ Interval = tuple[float, float]
 class Estimate:
     """The estimate of a metric in a cell. All numbers are in the metric's unit.
 
-    `ci95` is the 95 % confidence interval of the mean; None when there is one sample only.
+    `ci95` is the 95 % confidence interval of the mean; None if there is only one sample.
     """
 
     mean: float
@@ -88,7 +88,7 @@ def mean_interval(
     negative, however few or skewed the samples are. If a sample is 0, the lower bound is at least
     0.
 
-    None for a single sample, which has no spread; a point for equal samples.
+    It is None for a single sample, which has no spread, and a point for equal samples.
 
     With weights it is the interval of a quotient of sums, by the same method (the ratio estimator:
     Cochran 1977, Sampling Techniques, chapter 6). For a fixed size divided by the time it takes,
@@ -111,8 +111,9 @@ def mean_interval(
 def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
     """Return a proportion's exact confidence interval (Clopper, Pearson 1934, Biometrika 26:404).
 
-    Bounds the loss ratio from `successes` packets dropped of `trials` offered; conservative. With
-    no trial it is (0, 1). Raises ValueError unless 0 ≤ successes ≤ trials.
+    For a loss ratio, `successes` is the number of packets that were dropped, and `trials` that of
+    all packets. The interval is conservative, and (0, 1) if there are no trials. Raises ValueError
+    unless 0 ≤ successes ≤ trials.
     """
     if not 0 <= successes <= trials:
         raise ValueError(f"{successes} of {trials} is no proportion")
@@ -126,7 +127,7 @@ def binomial_interval(successes: int, trials: int, confidence: float = CONFIDENC
 
 
 MOST_REPLICATES = 100_000
-"""Largest number of replicates that is proposed to the user; more would be impractical."""
+"""Maximum number of replicates that is proposed to the user; more would be impractical."""
 
 
 def replicates_needed(
@@ -143,7 +144,7 @@ def replicates_needed(
 
     Returns:
         The number, from the power of the t-test by its noncentral distribution (Cohen 1988,
-        chapter 2); None where a hundred thousand would not suffice.
+        chapter 2); None if a hundred thousand would not suffice.
     """
     if distance == 0:
         return None

@@ -7,7 +7,7 @@ from netwarp.estimate.incomplete_beta import regularized_beta
 
 
 def two_sided_p(t: float, degrees: float) -> float:
-    """Return the two-sided p-value of a value of t with this many degrees of freedom."""
+    """Return the two-sided p-value of a value of Student's t with this many degrees of freedom."""
     squared = t * t
     return regularized_beta(
         degrees / 2, 0.5, degrees / (degrees + squared), squared / (degrees + squared)
@@ -16,8 +16,8 @@ def two_sided_p(t: float, degrees: float) -> float:
 
 @cache
 def student_quantile(degrees: float, confidence: float) -> float:
-    """Return the half-width of a two-sided confidence interval, in standard errors: a quantile of
-    t.
+    """Return a quantile of Student's t: the half-width of a two-sided confidence interval, in
+    standard errors.
     """
     tail = 1 - confidence
     low, high = 0.0, 1.0
@@ -34,7 +34,7 @@ def student_quantile(degrees: float, confidence: float) -> float:
 
 
 STEPS = 200
-"""Steps of the integral in `noncentral_t_above`, with which it is right to four decimals."""
+"""Number of steps of the integral in `noncentral_t_above`, which give four correct decimals."""
 
 
 def noncentral_t_above(limit: float, degrees: float, noncentrality: float) -> float:

@@ -5,8 +5,7 @@ confidence an event that was not seen happens in less than 1 − 0.05^(1/n) of t
 (the rule of three: Hanley and Lippman-Hand 1983, JAMA 249:1743). No test can do better without an
 assumption on the distribution (Bahadur and Savage 1956, Annals of Mathematical Statistics 27:1115).
 So the probability of having missed something is added to each p-value of Student's t: the
-probability that either errs is at most their sum (Boole's inequality). The thing that may be missed
-is
+probability that either errs is at most their sum (Boole's inequality). What may be missed is
 
 - for a difference, one of two modes, each of which at least `MODE_SHARE` of the runs are in, and
   one of which takes `MODE_FACTOR` times as long;
@@ -19,26 +18,28 @@ Being part of the p-value, it is adjusted together with it for all claims of a f
 import math
 
 LEAST = 5
-"""Fewest replicates, if something is random, for which there is a verdict."""
+"""Minimum number of replicates for a verdict, if something is random."""
 MODE_SHARE = 0.4
 MODE_FACTOR = 2.3
 EVENT_SHARE = 0.1
 EVENT_FACTOR = 4.0
 LEAST_EQUIVALENT = 10
-"""Fewest replicates, if something is random, for which values are called equivalent, however wide
-the tolerance may be.
-"""
+"""Minimum number of replicates for a verdict of equivalence, if something is random, however wide
+the tolerance is."""
 ERROR = 0.05
 DISTANCE_STEP = 1e-6
 
 
 def unseen_share(n: int, error: float = ERROR) -> float:
-    """Return the largest share of runs that may have an event which n replicates did not show."""
+    """Return the upper bound on the share of runs with an event that happened in none of n
+    replicates.
+    """
     return float(1 - error ** (1 / n)) if n else 1.0
 
 
 def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> float:
-    """Return the probability that n replicates miss a mode that would cause such a distance.
+    """Return the probability that n replicates missed a mode that explains a distance between the
+    mean and a limit.
 
     A missed mode with a share s of the runs shifts the mean by s · ln `MODE_FACTOR`, so a distance
     implies a minimum share. For distances that are not logarithms no such bound is known.
@@ -61,7 +62,7 @@ def mode_chance(n: int, distance: float, *, is_log: bool, sides: int = 1) -> flo
 
 def mode_distance(n: int, alpha: float) -> float:
     """Return the smallest distance between logarithms that n replicates can show at an error
-    probability.
+    probability, although they may have missed a mode.
 
     It is 0 if they can show any distance, and infinite if they can show none.
     """
