@@ -3,8 +3,8 @@
 The numbers are from one machine (two CPUs of x86-64 in a virtual machine, Linux 7.3 in guests,
 November 2026): they were derived from the CPU time of 1 740 runs of reproductions of kim-2022,
 nam-2021 and park-2008. For all 16 614 runs there, the predicted sum is 1.06 times the measured one;
-for the transfers, pages or streams of one transport it is 0.7 to 1.3 times that. Those of ns-3 were
-derived from tso-2021. A single run is predicted within about a factor of two.
+for the transfers, pages or streams of one transport it is 0.7 to 1.3 times that. The numbers for
+ns-3 were derived from tso-2021. A single run is predicted within about a factor of two.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,21 +19,18 @@ from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 START_CPU_S = 0.05
-"""CPU time in s of a guest, besides its workload: for its boot, for building the path, and for its
-end.
-"""
+"""CPU time in s of a guest without its workload: for its boot, for building the path, and for its
+end."""
 HOSTS_CPU_S = 0.024
 """CPU time in s of each further workload in a network of several hosts: for its hosts, their links,
 and its two processes. It was measured in a run with 255 senders.
 """
 PROGRAM_CPU_S = 2.0
-"""CPU time in s of a run whose content is not known beforehand, because its programs are not
-netwarp's.
-"""
+"""CPU time in s of a run whose content is not known in advance, because its programs are not
+netwarp's."""
 MESSAGE_CPU_S = 20e-6
-"""CPU time in s of each message of a flow, besides its bytes: for its timer, its write and its
-read.
-"""
+"""CPU time in s of each message of a flow in addition to that of its bytes: for its timer, its
+write and its read."""
 NS3_LOAD_CPU_S = 15.0
 """CPU time in s for loading and compiling ns-3's bindings, once for each study that needs it."""
 NS3_SEGMENT_CPU_S = 60e-6
@@ -41,7 +38,7 @@ NS3_SEGMENT_CPU_S = 60e-6
 NS3_DATAGRAM_CPU_S = 10e-6
 """CPU time in s of a datagram in ns-3, delivered or dropped."""
 REPORT_CPU_S = 2.0
-"""CPU time in s of a study, besides its runs: for planning, evaluation and report."""
+"""CPU time in s of a study in addition to its runs: for planning, evaluation and report."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class Expected:
 def expected_of(plan: Sequence[PlannedRun], kept: Collection[str]) -> Expected:
     """Estimate the cost of a study's runs that are not kept.
 
-    Replicates that are added while verdicts are open are not included.
+    Replicates that are added while verdicts are undecided are not included.
     """
     missing = [run for run in plan if run.run not in kept]
     cpu_s = REPORT_CPU_S + expected_cpu_s(run.cell.template for run in missing)
@@ -97,7 +94,9 @@ def expected_cpu_s(jobs: Iterable[Job]) -> float:
 
 
 def run_cpu_s(job: Job) -> float:
-    """Return the estimated CPU time in s of a run, without what its study needs once."""
+    """Return the estimated CPU time in s of a run, without the time that its study needs only
+    once.
+    """
     if runs_in_ns3(job):
         return sum(map(_simulated_cpu_s, job.each_alone))
     of_each = sum(map(_workload_cpu_s, job.each_alone))

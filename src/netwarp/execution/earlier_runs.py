@@ -1,4 +1,6 @@
-"""Checks whether the runs that a directory already contains belong to what is to be run in it."""
+"""Checks whether the runs that a directory already contains belong to the plan that is to be run in
+it.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,7 +42,7 @@ def refuse_other_programs(
     """Refuse a directory whose runs were measured with another kernel or endpoint than today's.
 
     Raises:
-        RunDirectoryError: they were, or it is unknown.
+        RunDirectoryError: they were measured with another, or this is unknown.
     """
     file = directory.provenance_file
     if not earlier:
@@ -68,7 +70,7 @@ def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None
     """Refuse a directory whose runs were measured when programs read other files than today's.
 
     Raises:
-        RunDirectoryError: a file has changed since, or it is unknown.
+        RunDirectoryError: a file has changed since, or this is unknown.
     """
     statuses = (directory.status(run) for run in directory.kept_runs())
     if files is None or not any(each is not None and each.outcome == "ok" for each in statuses):
@@ -92,7 +94,7 @@ def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None
 def measured_before(
     directory: RunDirectory, planned: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the lines of an earlier plan for runs that are kept and are not in the present
+    """Return the lines of an earlier plan for runs that are kept but are not in the present
     plan.
     """
     names = {line["run"] for line in planned}

@@ -37,7 +37,9 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Keeper:
-    """Stores each run of a plan when it has ended. Its methods are called from several threads."""
+    """Stores the runs of a plan, each when it has ended. Its methods are called from several
+    threads.
+    """
 
     directory: RunDirectory
     observer: Observer
@@ -45,7 +47,7 @@ class Keeper:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
 
     def begin(self, run: PlannedRun) -> Path:
-        """Create the directory for the files of a run that is not finished."""
+        """Create the directory for the files of a run that begins."""
         self.observer.started(run)
         return self.directory.begin(run.run)
 
@@ -82,8 +84,8 @@ class Executor(Protocol):
 
         No run begins after the keeper's `goes_on` has returned False.
 
-        An exception that ends this early, such as Ctrl-C, is raised once no run is under way any
-        more. Runs that were under way are not kept.
+        An exception that ends this early, such as Ctrl-C, is raised once all runs have stopped; the
+        runs that it stopped are not kept.
         """
 
 
@@ -118,7 +120,7 @@ def execute(
         plan: the runs in the order in which they are carried out.
         kept: outcomes of earlier runs, see :func:`kept_outcomes`.
         backend: the backend that carries out the runs.
-        directory: the run directory, which the caller has locked and which contains the plan.
+        directory: the run directory, which contains the plan and which the caller has locked.
         executor: the executor, which decides on which CPUs runs are carried out.
         observer: notified about every run.
         goes_on: called before each run; once it returns False, the remaining runs are not begun.
@@ -156,7 +158,7 @@ def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirecto
 
 
 def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
-    """Raise BackendError for the first run whose job the backend cannot carry out."""
+    """Raise BackendError for the first run that has a job which the backend cannot carry out."""
     for planned in pending:
         reason = backend.refuse(planned.cell.template, planned.job_sha256)
         if reason is not None:
@@ -164,7 +166,7 @@ def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
 
 
 def _refused_text(error: OSError) -> str:
-    """Return as text what the system refused, and which files that was about."""
+    """Return as text what the operating system refused, and for which files."""
     files = " -> ".join(str(name) for name in (error.filename, error.filename2) if name is not None)
     return f"{files}: {error.strerror}" if files else f"{error.strerror}"
 

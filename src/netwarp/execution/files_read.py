@@ -16,27 +16,26 @@ from netwarp.wire import Job
 from netwarp.workloads import Reads, reads_of
 
 MOST_FILES = 10_000
-"""Most files that are hashed; with more, it is unknown whether one has changed."""
+"""Maximum number of files that are hashed. If there are more, it is unknown whether one has
+changed."""
 MOST_HASHED_BYTES = 16 << 20
-"""Size in bytes of a file above which its size and the time of its last change are used instead of
-its content.
-"""
+"""Maximum size in bytes of a file whose content is hashed. For a larger file, its size and the time
+of its last change are used."""
 PACKAGE_DATABASES = ("/var/lib/dpkg/status", "/var/lib/rpm/rpmdb.sqlite")
-"""Files that change whenever the machine's packages do; they represent the libraries and
-interpreters that programs load.
-"""
+"""Files that change with every change of the machine's packages. They represent the libraries and
+interpreters that programs load."""
 NOT_THE_MACHINES = ("/dev", "/proc", "/run", "/sys")
-"""Folders that programs see without the machine's files (endpoint/programs/src/root.rs)."""
+"""Folders of which programs do not see the machine's files (endpoint/programs/src/root.rs)."""
 NOT_AS_A_WHOLE = (Path("/"), Path("/tmp"))  # noqa: S108
-"""Folders whose content is not hashed even if a command names them."""
+"""Folders whose files are not all hashed, even if a command names the folder."""
 SEPARATORS = re.compile(r"[\s\"'`=,:;|&<>(){}]+")
 BUILT = frozenset({"__pycache__", "netwarp-out"})
-"""Names of folders that programs or netwarp fill during runs; their content is not hashed."""
+"""Names of folders to which programs or netwarp write during runs; their content is not hashed."""
 
 
 @dataclass(frozen=True)
 class FilesRead:
-    """The files that runs read, as far as the study's text names them."""
+    """The files that the programs of runs read, as far as the study's text names them."""
 
     digests: Mapping[str, str]
     """A hash of each file's content, by its path."""
@@ -50,7 +49,9 @@ class FilesRead:
         return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 
     def changed_since(self, earlier: Mapping[str, str]) -> str | None:
-        """Return a file whose content is not that of an earlier reading; None if there is none."""
+        """Return a file whose content has changed since an earlier reading; None if there is
+        none.
+        """
         paths = sorted(self.digests.keys() | earlier.keys())
         return next((path for path in paths if self.digests.get(path) != earlier.get(path)), None)
 
@@ -132,8 +133,8 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _digest(path: Path) -> str:
-    """Return the hash of a file; for a very large one its size and time; or the reason why there is
-    none.
+    """Return the hash of a file (for a very large one, its size and time), or the reason why there
+    is none.
     """
     try:
         about = path.stat()

@@ -60,7 +60,7 @@ class LocalExecutor:
         backend.check(min(self.at_a_time(backend), runs))
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
-        """Carry out runs in as many threads as runs may be under way at a time."""
+        """Carry out runs in as many threads as there are runs at a time."""
         # Imported only if there are runs to carry out: importing it takes longer than finding that
         # there are none.
         from concurrent.futures import ThreadPoolExecutor

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """An object whose methods are called from several threads while runs are under way. A method
-    that is not overridden does nothing.
+    """An object that is notified of the progress of runs: its methods are called from several
+    threads. A method that is not overridden does nothing.
     """
 
     def expected(self, expected: Expected, cpus: int, *, adds: bool) -> None:
@@ -31,7 +31,7 @@ class Observer:
         """Called before a study runs, with the number of its runs and the clock of its results."""
 
     def added(self, runs: int) -> None:
-        """Called when further runs were planned in order to decide open questions."""
+        """Called when further runs are planned in order to decide undecided questions."""
 
     def limited(self, limit: TimeLimit) -> None:
         """Called when a time limit is reached, after which no more runs are added."""
@@ -43,7 +43,7 @@ class Observer:
         """Called when a run's clock has reached this many seconds."""
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Called when a run ended, either now or, if `resumed`, in an earlier execution."""
+        """Called when a run has ended, either now or, if `resumed`, in an earlier execution."""
 
     def ended(self) -> None:
         """Called when no run is under way any more: all have ended, or the execution was

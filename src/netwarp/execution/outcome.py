@@ -16,11 +16,11 @@ from netwarp.wire import Job, job_from_json, job_to_json, read_records
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a run: its status, and the metrics if it succeeded."""
+    """The outcome of a run: its status, and its metrics if it succeeded."""
 
     status: Status
     metrics: Mapping[str, float]
-    """Metrics by name, in base units; empty when the run failed."""
+    """Metrics by name, in base units; empty if the run failed."""
 
     @property
     def failed(self) -> bool:
@@ -36,13 +36,13 @@ def run_job(
     slot: int = 0,
     on_progress: Callable[[float], None] = lambda _: None,
 ) -> Outcome:
-    """Carry out one job. A run that goes wrong is returned as a failed outcome, not raised.
+    """Carry out one job. If the run fails, its outcome says so; no exception is raised.
 
     Args:
         backend: the backend that carries it out.
         job: the job.
-        directory: the directory of the run, which is created here; it gets all files of the run but
-            its status.
+        directory: the directory of the run, which is created here. All files of the run except its
+            status are written to it.
         slot: index of the parallel slot in which the run is carried out, counted from 0.
         on_progress: called repeatedly during the run, with the run's clock in seconds.
     """
@@ -74,8 +74,8 @@ def read_outcome(directory: RunDirectory, run: str) -> Outcome | None:
 
 
 def _measured(status: Status, job: Job, directory: Path) -> Outcome:
-    """Return the outcome of a run with its metrics; it is failed if the records contradict the
-    status.
+    """Return the outcome of a run with its metrics; the run has failed if the records contradict
+    its status.
     """
     if status.outcome == "failed":
         return Outcome(status, {})
@@ -96,5 +96,5 @@ def _measured(status: Status, job: Job, directory: Path) -> Outcome:
 
 
 def failed(status: Status, reason: str) -> Outcome:
-    """Return a failed outcome with the times and the memory that a status has."""
+    """Return the outcome of a failed run, with the times and the memory of a status."""
     return Outcome(replace(status, outcome="failed", reason=reason), {})

@@ -1,4 +1,4 @@
-"""Copies the output of a run's programs to other streams while the run goes on."""
+"""Copies the output of a run's programs to other streams during the run."""
 
 import os
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from netwarp.regular_files import UnreadableFileError, open_regular
 from netwarp.run_directory import RunDirectory
 
 LOOK_S = 0.05
-"""Seconds between two readings of a file: less than a person notices."""
+"""Time in s between two readings of a file: too short for a user to notice."""
 READ_BYTES = 64 << 10
 
 
@@ -19,7 +19,7 @@ READ_BYTES = 64 << 10
 def following(
     directory: Path, run: str, outputs: tuple[IO[bytes], IO[bytes]] | None
 ) -> Iterator[None]:
-    """Copy a client's output to streams in the block, while it is written, and the rest when the
+    """Context manager: copy a client's output to streams while it is written, and the rest when the
     run has ended.
 
     The output of a run that the directory already contains is not copied.

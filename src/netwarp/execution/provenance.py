@@ -1,4 +1,6 @@
-"""The provenance of results: programs, machine, options, and equal treatment of transports."""
+"""The provenance of results: programs, machine, options, and whether all transports had the same
+settings.
+"""
 
 import datetime
 import os

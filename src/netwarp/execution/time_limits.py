@@ -11,7 +11,9 @@ def time_limit(length_s: float) -> TimeLimit:
 
 
 def share(limit: TimeLimit, part: float) -> TimeLimit:
-    """Return a time limit that begins now, for a part (0 to 1) of what is left of another one."""
+    """Return a time limit that begins now, with a share (0 to 1) of the time that is left of
+    another one.
+    """
     now_s = time.monotonic()
     left_s = max(0.0, limit.until_s - now_s)
     return TimeLimit(limit.length_s, now_s + part * left_s, is_share=True)

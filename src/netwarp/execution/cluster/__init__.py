@@ -2,5 +2,6 @@
 
 On this machine run `connection.py`, `coordinator.py`, `batches.py` (which runs share a task),
 `handed_in.py` (the batches that were sent to the cluster) and `workers.py` (which workers can carry
-runs out). `worker.py` runs on the workers, and `message.py` defines what these send back.
+runs out). `worker.py` runs on the workers, and `message.py` defines the messages that workers
+return.
 """

@@ -1,8 +1,8 @@
 """Divides runs into batches, one for each task of a worker: short runs together, long ones alone.
 
-A task costs Dask some 20 ms of CPU time, wherever they are spent, and a short run's guest 60. So
-short runs share a task. A task takes about a second, because this time is lost when a worker dies,
-and passes between a worker's answers.
+A task costs Dask some 20 ms of CPU time, and a guest with a short run takes 60 ms. So short runs
+share a task. A task takes about a second and not longer, because its work is lost if the worker
+dies, and because a worker reports results only at the end of a task.
 """
 
 from collections import deque
@@ -13,17 +13,15 @@ from netwarp.execution.executor import GoesOn
 from netwarp.plan import PlannedRun
 
 BATCH_S = 2.0
-"""Seconds that the runs of a batch should take, as far as that can be estimated. After this time a
-worker begins no further run of the batch.
-"""
+"""Time in s that the runs of a batch should take together, as estimated. After this time a worker
+begins no further run of the batch."""
 BATCHES_FOR_EACH_GUEST = 2
-"""Batches in the cluster for each guest: one under way, and one more, so that no worker has to wait
-for it.
-"""
+"""Number of batches in the cluster for each guest: one that is carried out, and one more, so that
+no worker has to wait."""
 
 
 class Waiting:
-    """The runs that have not been sent to a worker, in the order of the plan."""
+    """The runs that have not yet been sent to a worker, in the order of the plan."""
 
     def __init__(self, runs: Iterable[PlannedRun], goes_on: GoesOn) -> None:
         self._runs = deque(runs)
@@ -51,7 +49,7 @@ class Waiting:
         return batch
 
     def put_back(self, runs: Sequence[PlannedRun]) -> None:
-        """Put back runs that were not carried out; they are the next to be taken."""
+        """Put runs back that were not carried out; they are taken next."""
         self._runs.extendleft(reversed(runs))
 
     def _expected_cpu_s(self, run: PlannedRun) -> float:

@@ -85,8 +85,8 @@ def connect(address: str, *, insecure: bool) -> Iterator[Executor]:
 
 @contextmanager
 def local_cluster(workers: int | None) -> Iterator[Executor]:
-    """Start a scheduler and workers on this machine, which end with the context; each worker runs
-    one guest.
+    """Context manager: start a scheduler and workers on this machine, each of which runs one guest;
+    they end with the context.
 
     Args:
         workers: the number of workers; None for one per CPU.
@@ -135,8 +135,8 @@ def _started(workers: int) -> LocalCluster:
 
 @contextmanager
 def _silent_tracker() -> Iterator[None]:
-    """Suppress the warnings of Python's tracker of semaphores, a process that removes those which
-    are left after Ctrl-C or a kill: they mean nothing to the user.
+    """Suppress the warnings of Python's tracker of semaphores, a process that removes semaphores
+    that are left after Ctrl-C or a kill. They are of no use to the user.
     """
     before = os.environ.get("PYTHONWARNINGS")
     own = "ignore:resource_tracker:UserWarning"
@@ -152,8 +152,8 @@ def _silent_tracker() -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Prevent Dask from logging to the terminal: its errors are raised, or become the reason why a
-    run failed.
+    """Prevent Dask from logging to the terminal: its errors are raised, or are reported as the
+    reason why a run failed.
 
     Dask attaches a handler to each of several loggers (`logging` in its configuration).
     """

@@ -57,16 +57,17 @@ class DaskExecutor:
         """Check that at least one worker has the same programs as this machine.
 
         Raises:
-            BackendError: no worker has them; the message says what one of the workers lacks.
+            BackendError: no worker has them; the message says which program differs on one of the
+                workers.
         """
         Workers(self._client, programs_of(self._virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Send runs to workers in the plan's order and in batches, and store each result.
 
-        Dask gives up a batch whose workers died, and those that waited for these workers. So runs
-        of such batches are tried once more at the end, one at a time. If a run is lost then, it has
-        killed its worker itself, and counts as failed.
+        Dask gives up a batch whose workers died several times, and batches that waited for these
+        workers. So runs of such batches are tried once more at the end, one at a time. A run that
+        is then lost has killed its worker itself, and counts as failed.
 
         Raises:
             NetwarpError: the scheduler is gone, or no worker is left that can carry out runs.
@@ -102,7 +103,9 @@ class DaskExecutor:
 def _run_all(
     runs: Sequence[PlannedRun], handed_in: HandedIn, workers: Workers, keeper: Keeper
 ) -> list[tuple[PlannedRun, str]]:
-    """Send runs and store each result; return the runs that were lost, with the reason."""
+    """Send runs to workers and store each result; return the runs that were lost, with the
+    reason.
+    """
     waiting = Waiting(runs, keeper.goes_on)
     lost: list[tuple[PlannedRun, str]] = []
     able: dict[str, int] = {}

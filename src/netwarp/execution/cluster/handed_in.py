@@ -32,13 +32,13 @@ WORKERS_GONE = (
 
 @dataclass(frozen=True)
 class Lost:
-    """A batch that the cluster gave up, or whose answer is not a known message."""
+    """A batch that the cluster has given up, or for which a worker returned no valid message."""
 
     reason: str
 
 
 class HandedIn:
-    """The batches that were sent to the cluster and have not ended."""
+    """The batches that were sent to the cluster and have not ended yet."""
 
     def __init__(self, client: Client, programs: Programs, stall_cpu_s: float) -> None:
         self.batches: dict[str, tuple[Sequence[PlannedRun], Future]] = {}
@@ -95,13 +95,13 @@ class HandedIn:
             return runs, Lost(f"the worker's answer cannot be read: {kind}: {one_line(str(error))}")
 
     def give_up(self) -> None:
-        """End all runs under way, and remove them from the workers."""
+        """End all runs in the cluster, and remove them from the workers."""
         with contextlib.suppress(OSError, TimeoutError, RuntimeError):
             self._client.run(worker.stop_here, self._execution, on_error="ignore")
             self._client.cancel([future for _, future in self.batches.values()])
 
     def _wait(self) -> Future | None:
-        """Wait until a future ends, and return it; None if none ended for a while.
+        """Wait until a future ends, and return it; None if none has ended for a while.
 
         Ctrl-C interrupts it, see :mod:`netwarp.execution.local`.
         """

@@ -18,9 +18,8 @@ from netwarp.run_directory import JOB_FILE
 from netwarp.run_status import Status
 
 MOST_BYTES = 1 << 28
-"""Most bytes of the files of one run. A packet capture of a long transfer may be larger, and is
-refused.
-"""
+"""Maximum number of bytes of the files of one run. A packet capture of a long transfer may be
+larger, and is refused."""
 
 
 class MessageError(ValueError):
@@ -50,15 +49,17 @@ class FinishedRun:
 
 @dataclass(frozen=True)
 class Refused:
-    """The answer of a worker that cannot carry out runs of this study."""
+    """The answer of a worker that refuses to carry out runs of this study, with the reason."""
 
     worker: str
-    """Address of the worker, in the form that Dask has for it."""
+    """Address of the worker, in Dask's form."""
     reason: str
 
 
 def lost_run(job_json: str, reason: str) -> FinishedRun:
-    """Return a failed run that has only its job and the reason."""
+    """Return a run that counts as failed because it was lost; it has only its job and the
+    reason.
+    """
     status = Status("failed", one_line(reason), 0.0, 0.0, 0, 0.0)
     return FinishedRun({JOB_FILE: job_json.encode()}, Outcome(status, {}))
 

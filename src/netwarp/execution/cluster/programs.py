@@ -30,8 +30,8 @@ class Programs:
         return asdict(self)
 
     def difference(self, other: Programs) -> str | None:
-        """Return a text that names the first program that is different on the other machine, with
-        the remedy; None if none is.
+        """Return a sentence on the first program that is different on the other machine, with the
+        remedy; None if none is.
         """
         if self.netwarp != other.netwarp:
             return "its netwarp has other sources: install the same one on both machines"

@@ -31,12 +31,11 @@ from netwarp.run_files import lines_of
 from netwarp.wire import job_from_json
 
 BATCH_BYTES = 16 << 20
-"""Size in bytes of an answer from which on the remaining runs of its batch are left for a later
-batch.
-"""
+"""Size in bytes of an answer from which on no further run of its batch is begun; the remaining runs
+are left for a later batch."""
 STOPPED = "the execution was stopped"
 STOP_S = 5.0
-"""Seconds within which guests that were killed have to end."""
+"""Maximum time in s that guests may take to end after they were killed."""
 _executions: dict[str, VirtualBackend | Refused] = {}
 """The backend of each execution of a study on this worker, or the reason why it has none, by the
 execution's name.
@@ -56,7 +55,8 @@ def programs_here() -> bytes:
 
 
 def run_here(execution: str, jobs_json: str, programs: str, stall_cpu_s: float) -> bytes:
-    """Carry out the jobs of a batch, one after another; leave the rest if they take too long.
+    """Carry out the jobs of a batch, one after another. If they take too long, the remaining jobs
+    are left for a later batch.
 
     Args:
         execution: a name that all runs of one call of netwarp share.
@@ -105,7 +105,7 @@ def _run(backend: VirtualBackend, job_json: str) -> FinishedRun:
 
 
 def _is_enough(finished: Sequence[FinishedRun]) -> bool:
-    """Return whether the remaining runs of a batch should be left for another worker, or for a
+    """Return whether the remaining runs of a batch are to be left for another worker, or for a
     later batch.
     """
     taken_s = sum(each.outcome.status.wall_s for each in finished)
@@ -114,7 +114,7 @@ def _is_enough(finished: Sequence[FinishedRun]) -> bool:
 
 @contextmanager
 def _counted(execution: str) -> Iterator[None]:
-    """Count a run as under way in the block."""
+    """Context manager: count a run as under way until the block ends."""
     with _changed:
         _under_way[execution] += 1
     try:

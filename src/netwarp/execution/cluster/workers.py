@@ -1,4 +1,6 @@
-"""The workers of a cluster: the number of guests of each, and which cannot carry out runs."""
+"""The workers of a cluster: how many guests each of them runs, and which of them cannot carry out
+runs.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,11 +13,12 @@ from netwarp.execution.cluster import worker
 from netwarp.execution.cluster.programs import Programs
 
 GUEST = "guest"
-"""The resource that a worker declares: the number of guests that it runs at a time."""
+"""Name of the resource of which workers declare an amount: the number of guests that each runs at a
+time."""
 
 
 class Workers:
-    """The workers that declare guests; each is asked once which programs it has.
+    """The workers that declare guests. Each is asked once which programs it has.
 
     Args:
         client: the client of the cluster.
@@ -34,7 +37,8 @@ class Workers:
         workers are first asked for their programs.
 
         Raises:
-            BackendError: no worker can carry out runs; the message says what one of them lacks.
+            BackendError: no worker can carry out runs; the message says what is missing on one of
+                them.
         """
         guests = guests_of(self._client)
         new = guests.keys() - self._asked
@@ -81,7 +85,7 @@ def guests_of(client: Client) -> dict[str, int]:
 
 
 def _refusal(here: Programs, answer: object) -> str | None:
-    """Return the reason why a worker cannot carry out this machine's runs; None when it can."""
+    """Return the reason why a worker cannot carry out this machine's runs; None if it can."""
     if not isinstance(answer, bytes):
         said = one_line(str(answer))
         return f"netwarp does not work there ({said}): install the same one on both machines"
