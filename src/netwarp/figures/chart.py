@@ -32,7 +32,8 @@ class Chart:
     spec: Spec
     """Vega-Lite specification with data."""
     picture: Spec | None = None
-    """Specification for pictures, without interactive parts; None if it is the same as `spec`."""
+    """Vega-Lite specification for pictures, without interactive parts; None if `spec` is used for
+    them, too."""
 
     def restyled(self, laid_over: Mapping[str, Any]) -> Chart:
         """Return the chart with a Vega-Lite configuration merged into its own."""
@@ -45,8 +46,8 @@ class Chart:
     def of_width(self, width: int) -> Chart:
         """Return the chart with a picture of an exact width in pixels, which are points in a PDF.
 
-        How much room axes and labels take is known only after drawing, and ticks may change with
-        the width. So the chart is drawn again with wider plots until less than a pixel for each is
+        The width of axes and labels is known only after drawing, and ticks may change with the
+        width. So the chart is drawn again with wider plots until less than a pixel for each is
         left, and the right margin gets the rest.
         """
         columns = self.spec.get("usermeta", {}).get("columns", 1)

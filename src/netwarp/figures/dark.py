@@ -1,4 +1,4 @@
-"""The colours of charts on a dark page: those that are too dark there are lighter.
+"""The colours of charts on a dark page, where colours that would be too dark are lightened.
 
 Charts are drawn once, in the colours of print; a page's style replaces them, so that it follows the
 system and saved pictures stay as they are.
@@ -19,7 +19,7 @@ from netwarp.metrics.attribution import CAUSE_TEXTS
 PAGE = "#0D1117"
 """Background colour of a dark page, as in the style of reports."""
 LEAST_OF_MARKS = 4.0
-"""Least contrast of marks: more than the 3 that WCAG 2 requires."""
+"""Minimum contrast of marks to the background: more than the 3 that WCAG 2 requires."""
 _LIGHTER = [step / 20 for step in range(20)]
 
 

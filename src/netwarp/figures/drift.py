@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 MEASURED = "path_median_rtt_s"
-"""A metric that a run has exactly if its path was measured."""
+"""Name of a metric that exactly the runs whose path was measured have."""
 NAME = "drift"
 TITLE = "The path, the runs and the hosts by the time of day"
 ASIDE = 90
 """Width in pixels of the axis at the left of a panel, and of the legend."""
 PANEL_HEIGHT = 110
 OF_EACH_PANEL = ("color", "shape", "strokeDash")
-"""Scales that each panel has for itself."""
+"""Scales that are not shared among panels."""
 TIME: Spec = {
     "field": "unix_ms", "type": "temporal", "title": "time of day (UTC)",
     "scale": {"type": "utc"}, "axis": {"format": "%H:%M:%S", "tickCount": 8},
@@ -55,7 +55,7 @@ def drift_chart(results: Results, kept: Kept, metric: str, theme: Theme = SCREEN
         theme: size and lettering.
 
     Returns:
-        None where no path was measured.
+        None if no path was measured.
     """
     runs = [
         MeasuredRun(run, tuple(r for r in kept.records(run.run) if isinstance(r, PathMeasurement)))

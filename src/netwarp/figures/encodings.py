@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 HIGHLIGHT = "highlight"
 MOST_LABELLED = 6
-"""Most series whose names are at the ends of their lines; with more, a legend is clearer."""
+"""Maximum number of series whose names are at the ends of their lines; with more, a legend is
+clearer."""
 LABEL_WIDTH = 3.5
 """Width of a label at the right of its panel, in font sizes."""
 GAP = 24
@@ -29,7 +30,9 @@ def field(name: str, kind: str = "quantitative", **more: Any) -> Spec:
 
 
 def level_axis(plan: Layout) -> Spec:
-    """Return the x axis for levels: at even distances if they are few, else at their values."""
+    """Return the x axis for the levels of a factor: at even distances if they are few, else at
+    their values.
+    """
     if plan.x_is_ordinal:
         places = list(range(len(plan.x_labels)))
         texts = json.dumps(plan.x_texts)
@@ -163,7 +166,7 @@ def condition_tips(plan: Layout) -> list[Spec]:
 
 
 def only(layer: Spec, column: str) -> Spec:
-    """Return a layer that uses only rows that have a column."""
+    """Return a layer that draws only rows that have a value in a column."""
     return {"transform": [{"filter": f"isValid(datum.{column})"}]} | layer
 
 
@@ -189,7 +192,7 @@ def panels(
     titles: list[str] | None = None,
 ) -> Spec:
     """Return a chart of layers in one plot, or in a plot for each panel, with common axes unless
-    `own_axes` is set.
+    `own_axes` is set. The plots are side by side or below each other.
 
     Args:
         plan: the chart's layout.

@@ -42,8 +42,8 @@ def draw_all(
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:
-    """Return a study's figures or the default ones, each followed by the figure that belongs to its
-    kind, if any.
+    """Return the figures of a study, or the default ones if it has none, each followed by the
+    figure that belongs to its kind, if there is one.
     """
     chosen = list(figures) or default_figures(results)
     asked = {(figure.kind, figure.x, figure.y) for figure in chosen}

@@ -30,7 +30,7 @@ def refuse_other_metrics(metric: str, key: str, *, beginning: str) -> None:
     Args:
         metric: the name of the metric.
         key: where the study names it.
-        beginning: how the names of metrics that can be shown begin.
+        beginning: the beginning of the names of metrics that can be shown.
 
     Raises:
         KeyValueError: refused; the message names `key`.

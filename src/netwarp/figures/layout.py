@@ -19,13 +19,12 @@ from netwarp.wording import (
 DECADES_FOR_LOG = 2
 MOST_COLUMNS = 3
 MOST_ORDINAL = 8
-"""Most levels that are drawn at even distances: at their values, 0, 1 and 5 % would be close
-together at one end.
-"""
+"""Maximum number of levels that are drawn at even distances. At their values, levels such as 0, 1
+and 5 % would be close together at one end."""
 DODGE = 0.09
-"""Offset between series at a level that is a name, as a share of the distance between levels, so
-that intervals do not overlap. At numeric levels, every point is drawn at its number.
-"""
+"""Offset between series at the same level, as a share of the distance between levels, so that
+intervals do not overlap. It applies only if levels are names; at numeric levels, every point is
+drawn at its number."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,8 @@ class Layout:
 
     @property
     def x_is_scale(self) -> bool:
-        """Whether the levels along x are quantities, so that a line between them means
-        something.
+        """Whether the levels along x are quantities; only then does a line between them have a
+        meaning.
         """
         return self.x_scale is not None
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MOST_POINTS = 600
-"""Most points of a line: as many as a chart on a page has columns of pixels."""
+"""Maximum number of points of a line: as many as a chart on a page has columns of pixels."""
 
 Point = tuple[float, float]
 """Time in s, and the value at that time."""

@@ -22,9 +22,10 @@ from netwarp.figures.style import Spec
 # With more levels whiskers are too dense: a band shows the interval instead.
 MOST_WHISKERS = 8
 SEEN_THROUGH = 0.65
-"""Opacity of points, inside their outlines, that may lie on each other."""
+"""Opacity of the fill of points that may overlap; their outlines are opaque."""
 MOST_SAMPLES = 2000
-"""Most runs that are dots in a chart of means; more would overlap, and make the page large."""
+"""Maximum number of runs that are shown as dots in a chart of means; more would overlap, and make
+the page large."""
 
 
 def shown_samples(plan: Layout) -> list[Row]:
@@ -119,7 +120,7 @@ def outline(plan: Layout, points: Spec) -> None:
 
 
 def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
-    """Return the 95 % intervals: whiskers, or a band if they are many."""
+    """Return the layer of 95 % intervals: whiskers, or a band if there are many."""
     ends = {"x": level_axis(plan), "y": y | {"field": "low"}, "y2": {"field": "high"}}
     if len(plan.x_labels) > MOST_WHISKERS:
         mark: Spec = {"type": "area", "opacity": 0.18}
@@ -129,7 +130,7 @@ def spread(plan: Layout, y: Spec, *, legend: bool) -> Spec:
 
 
 def dots(plan: Layout, y: Spec, *, legend: bool) -> Spec:
-    """Return every run as a faint dot at its cell."""
+    """Return the layer in which every run is a faint dot at its cell."""
     mark = {"type": "circle", "size": 0.22 * plan.theme.point_size, "opacity": 0.35}
     encoding = {"x": level_axis(plan), "y": y, "tooltip": run_tips(plan)}
     return only({"mark": mark, "encoding": encoding | colour(plan, legend=legend)}, "value")
@@ -153,7 +154,9 @@ def names_at_ends(plan: Layout) -> bool:
 
 
 def names_lines(plan: Layout, *, legend: bool) -> bool:
-    """Return whether the names of lines are at their ends in a chart with, or without, a legend."""
+    """Return whether the names of lines are at their ends: always in a chart without a legend, and
+    in one with a legend if its series are not transports.
+    """
     return not legend or plan.series not in (None, "transport")
 
 

@@ -18,7 +18,7 @@ SIDES = (-13, 13, -27, 27, -41, 41)
 ones.
 """
 FEW = 3
-"""Most points of panels that are drawn with less height."""
+"""Maximum number of points of a panel that is drawn with less height."""
 FARTHEST = 30.0
 """Ratio of the largest to the smallest number of a panel above which its axes are logarithmic."""
 
@@ -28,7 +28,7 @@ class Point:
     """A published number and netwarp's, both in the unit of the panel."""
 
     number: int
-    """Number of the row on the page that it belongs to."""
+    """Number of the row on the page to which the point belongs."""
     panel: str
     """What the panel shows, with the unit."""
     published: float

@@ -113,8 +113,8 @@ def ratio_rows(plan: Layout) -> list[Row]:
 def label_rows(
     plan: Layout, rows: Sequence[Row], field: str, *, apart: float, log: bool
 ) -> list[Row]:
-    """Return rows that name each line at its right end; names are moved apart if lines end close
-    together.
+    """Return rows that name each line at its right end; if lines end close together, their names
+    are moved apart.
 
     Args:
         plan: the chart's layout, with the colours of the series.
@@ -156,8 +156,8 @@ def _height(value: float, *, log: bool) -> float:
 
 
 def _moved_apart(heights: Sequence[float], apart: float) -> list[float]:
-    """Return heights, moved as little as needed for neighbours to be `apart`; groups keep their
-    middle.
+    """Return heights that are moved as little as needed for neighbours to be at least `apart`. The
+    middle of each group of moved heights stays.
     """
     order = sorted(range(len(heights)), key=heights.__getitem__)
     groups: list[list[int]] = []

@@ -35,9 +35,8 @@ _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross
 _DASHES: tuple[tuple[int, ...], ...] = ((), (6, 3), (2, 2), (8, 3, 2, 3), (1, 3), (10, 4))
 _OTHERS = ("#332288", "#882255", "#44AA99", "#999933", "#AA4499", "#CC6677", "#117733", "#DDCC77")
 _SHADES = (0.0, -0.45, 0.4, -0.65, 0.6)
-"""Shades for the variants of a transport: how far a colour is moved towards black (negative) or
-white.
-"""
+"""Shades for the variants of a transport: the share by which a colour is moved towards black
+(negative) or white."""
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK, FAINT = "#1F2328", "#57606A"
@@ -77,7 +76,7 @@ THEMES = {theme.name: theme for theme in (SCREEN, PAPER)}
 
 
 def quality_colours(qualities: int) -> list[str]:
-    """Return shades of blue for the qualities of a medium: the higher, the darker."""
+    """Return shades of blue for the qualities of a video: the higher, the darker."""
     return [
         "#" + "".join(
             f"{round(low + (high - low) * rank / max(1, qualities - 1)):02X}"
@@ -116,8 +115,8 @@ def _other(index: int) -> SeriesStyle:
 
 
 def _variants(labels: Sequence[str]) -> list[SeriesStyle]:
-    """Return styles by transport. The plain name, or else the first label, has the unshaded
-    colour.
+    """Return styles for the variants of transports, by label. The plain name, or else the first
+    label, has the unshaded colour.
     """
     styles: dict[int, SeriesStyle] = {}
     seen: dict[str, int] = {}

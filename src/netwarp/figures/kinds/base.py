@@ -35,7 +35,7 @@ class FigureKind(ABC):
     name: ClassVar[str]
     """Value of a figure's `kind`."""
     is_usual: ClassVar[bool] = False
-    """Whether names of figure files leave out the name of this kind."""
+    """Whether figures of this kind have file names without the name of the kind."""
 
     @abstractmethod
     def checked(
@@ -85,13 +85,13 @@ class MetricKind(FigureKind):
     """A kind of figure of a metric over the cells."""
 
     caption: ClassVar[str]
-    """First words of the subtitle: what marks and colours are."""
+    """First words of the subtitle, which explain the marks and colours."""
     along_x: ClassVar[Literal["factor", "metric"] | None] = "factor"
     """Whether `x` names a factor or a metric; None if a figure of this kind has no `x`."""
     needs_series: ClassVar[bool] = False
     """Whether the figure has a second factor, which `series` must name."""
     colours_levels: ClassVar[bool] = False
-    """Whether each level along x has its own colour if there are no series."""
+    """Whether each level along x has its own colour if the figure has no series."""
     unit_text: ClassVar[str | None] = None
     """Unit of the values that are drawn, for the description. Default: the metric's."""
 
@@ -183,7 +183,7 @@ class MetricKind(FigureKind):
         return over if over.isupper() else over[:1].lower() + over[1:]
 
     def better_text(self, metric: str) -> str:
-        """Return a sentence on which values are better, such as "Lower is better."; "" if none
+        """Return a sentence on which values are better, such as "Lower is better."; "" if neither
         are.
         """
         if metric_named(metric).better == "neither":
@@ -195,7 +195,7 @@ class MetricKind(FigureKind):
         return "lower" if less else "higher"
 
     def counted_in(self, plan: Layout) -> str:
-        """Return the unit as text, such as " in s", if no axis of the chart shows it."""
+        """Return the unit for the subtitle, such as " in s", if no axis of the chart shows it."""
         return ""
 
     def _subtitle(self, figure: Figure, plan: Layout) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 PERMILLES = (*range(0, 960, 20), *range(960, 990, 5), *range(990, 1001))
-"""Quantiles that are drawn, in thousandths: in the last percent every one, to show the tail."""
+"""Quantiles that are drawn, in thousandths: all of them in the last percent, to show the tail."""
 
 
 class DelayCdf(Cdf):

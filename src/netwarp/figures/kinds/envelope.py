@@ -1,5 +1,5 @@
-"""The kind of figure that shows performance envelopes: which throughputs and queueing delays a flow
-has.
+"""The kind of figure that shows performance envelopes: areas of the throughputs and queueing delays
+that a flow reaches.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class EnvelopeFigure(MetricKind):
-    """The performance envelopes of a workload beside others: the hull of its throughput and its
-    queueing delay over ten round-trip times each, of the first replicate. `y` is the workload's
-    `conformance_ratio`.
+    """The performance envelopes of a workload beside others: the hull of points of its throughput
+    and its queueing delay, each over ten round-trip times of the first replicate. `y` is the
+    workload's `conformance_ratio`.
     """
 
     name = "envelope"
@@ -77,8 +77,8 @@ class EnvelopeFigure(MetricKind):
 
 
 def hull_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Return a row for each corner of the envelope of each cell's first replicate, with the first
-    corner again at the end.
+    """Return a row for each corner of the envelopes of all cells, each that of the first replicate.
+    The first corner is repeated at the end.
     """
     workload = plan.metric.rpartition(".")[0]
     rows: list[Row] = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from netwarp.kept_runs import Kept
 
 MOST_STEPS = 400
-"""Most steps of a line; if there are more flows, quantiles are drawn."""
+"""Maximum number of steps of a line; if there are more flows, quantiles are drawn."""
 
 
 class FlowCdf(Cdf):

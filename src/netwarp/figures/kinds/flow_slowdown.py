@@ -41,7 +41,8 @@ STATISTICS: dict[str, Statistic] = {
 
 class FlowSlowdown(MetricKind):
     """The slowdown of a `traffic`'s flows over their size: ten groups with equally many flows, of
-    all runs of a cell together. `y` says which statistic of a group: `flow_slowdown_index_p99`.
+    all runs of a cell together. `y` names the metric whose statistic is drawn for each group, such
+    as `flow_slowdown_index_p99`.
     """
 
     name = "flow-slowdown"

@@ -24,21 +24,22 @@ STEPS = (
     (10, 100, 1000), (2, 5, 10, 20, 50), (1.5, 2, 3, 5), (1.2, 1.5, 2), (1.1, 1.2, 1.5),
     (1.05, 1.1, 1.2), (1.02, 1.05, 1.1), (1.01, 1.02, 1.05), (1.002, 1.005, 1.01),
 )  # fmt: skip
-"""Ratios above 1 at which grid lines may be, in coarse and fine steps; below 1 they are at the
-reciprocals.
-"""
+"""Ratios above 1 at which the axis may have grid lines, in coarse and fine steps; below 1 they are
+at the reciprocals."""
 LEAST_TICKS = 4
 LEAST_SIDE = 0.08
-"""Least share of a ratio axis that a side of 1 must have to get a tick of its own."""
+"""Minimum share of a ratio axis that the part above or below 1 must have to get its own tick."""
 
 
 class RatioKind(MetricKind):
-    """A kind of figure that shows ratios to the first contender instead of the metric itself."""
+    """A kind of figure that shows the ratios of contenders (the compared levels) to the first one
+    instead of the metric itself.
+    """
 
     unit_text = "ratio"
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the name of the metric, and of the contender to which ratios are."""
+        """Return the name of the metric, and of the contender to which others are compared."""
         shown = super().shown_text(figure, results)
         contender = results.contender_factor
         if contender is None:

@@ -13,8 +13,8 @@ from netwarp.wording import factor_name, sentence_case
 
 
 class RatioHeatmap(RatioKind):
-    """The ratio to the first transport as colours over two factors, in brackets if undecided; with
-    the transport as `series`, a row for each.
+    """The ratio to the first transport as colours over two factors, in brackets if undecided; if
+    `series` is the transport, each transport has a row.
     """
 
     name = "ratio-heatmap"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from netwarp.metrics.causes import Part
 
 MOST_PARTS = 300
-"""Most intervals of time that are drawn: with more, they would be narrower than three pixels."""
+"""Maximum number of intervals of time that are drawn: with more, they would be narrower than three
+pixels."""
 
 
 def causes_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:

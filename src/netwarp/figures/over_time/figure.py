@@ -16,10 +16,11 @@ from netwarp.wire import Job
 from netwarp.wording import cell_text, condition_text, contender_text, number, sentence_case
 
 SUBTITLE_LETTERS = 150
-"""Most letters of a subtitle that fit in one line above the chart."""
+"""Maximum number of letters of a subtitle that fit in one line above the chart."""
 
 NEARLY_EVEN = 1.5
-"""Longest interval between samples, as a multiple of the shortest, below which one is named."""
+"""Ratio of the longest to the shortest interval between samples below which the text names only one
+interval."""
 
 
 def run_chart(
@@ -116,7 +117,7 @@ def _chart(name: str, title: str, names: str, runs: Sequence[ShownRun], theme: T
 
 
 def _key(timelines: Sequence[RunTimeline]) -> str:
-    """Return a text that explains the marks in the chart."""
+    """Return a sentence that explains the marks in the chart."""
     parts = []
     if any(each.handovers for each in timelines):
         parts.append("dashed: the client comes to another path")
@@ -130,7 +131,7 @@ def _key(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _sampling(timelines: Sequence[RunTimeline]) -> str:
-    """Return a text with the sampling intervals of queues and connections."""
+    """Return a sentence on how often queues and connections were sampled."""
     of_runs = [each.sampling_intervals_s for each in timelines if each.sampling_intervals_s]
     if not of_runs:
         return ""
@@ -145,7 +146,7 @@ def _sampling(timelines: Sequence[RunTimeline]) -> str:
 
 
 def _unsampled(timelines: Sequence[RunTimeline]) -> str:
-    """Return a text on why runs with some stacks do not have all panels."""
+    """Return a sentence on why runs with some stacks do not have all panels."""
     stacks = dict.fromkeys(name for each in timelines for name in each.unsampled_stacks)
     if not stacks:
         return ""

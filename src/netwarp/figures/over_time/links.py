@@ -18,9 +18,11 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Direction, Job, QueueSamples, Record
 
 MOST_SHOWN = 4
-"""Most directions of links in the chart of a whole run: those with the longest queues."""
+"""Maximum number of directions of links in the chart of a whole run: those with the longest
+queues."""
 LEAST_SHOWN = 0.05
-"""Share of the longest of these queues that another queue must have exceeded to be shown."""
+"""Minimum queueing delay with which a direction of a link is shown, as a share of the largest one
+in the network."""
 
 
 def link_lines(job: Job, records: Sequence[Record], link: str) -> list[SampledLine]:

@@ -52,8 +52,8 @@ PATH_COLOURS = (GREY, PURPLE)
 WAIT_COLOURS: Mapping[Tone, str] = {"start": START_UP, "stopped": STALL, "moving": WAIT}
 LEAST_LABELLED_SHARE = 0.07  # of the width: a shorter stretch has no room for its path's name
 MOST_OF_RATE = 1.2
-"""Upper end of the goodput axis, as a ratio to the largest rate, with room for rounding to packets
-and steps of time."""
+"""Upper end of the goodput axis, as a ratio to the largest rate; the rest is room for rounding to
+packets and time bins."""
 
 
 def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool) -> Spec:
@@ -95,8 +95,8 @@ def timeline_chart(runs: Sequence[ShownRun], theme: Theme, *, interactive: bool)
 
 
 def _parameters(rows: Sequence[Spec]) -> list[Spec]:
-    """Return the parameters with which the pointer pans and zooms time in all rows at once, and
-    shows values in each.
+    """Return the parameters of a chart with which the pointer pans and zooms time in all rows at
+    once, and shows values in each.
     """
     nearest = {"type": "point", "fields": ["t"], "nearest": True, "on": "pointermove",
                "clear": "pointerout"}  # fmt: skip

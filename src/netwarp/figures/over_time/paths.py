@@ -23,7 +23,8 @@ from netwarp.wire import (
 )
 
 AT_ONCE_NS = 1_000_000
-"""Longest time in ns between events that count as simultaneous, because messages take time."""
+"""Longest time in ns between events that count as simultaneous: the messages that cause them take
+time."""
 
 Stretches = list[tuple[int, int]]
 """Intervals of time: start and end of each, in ns."""
@@ -45,7 +46,7 @@ def _stretches(
     *,
     from_the_start: bool = False,
 ) -> Stretches:
-    """Return the intervals of time in which a path was in a state, from the changes that begin and
+    """Return the intervals of time in which a path was in a state, from the events that begin and
     end the state.
     """
     found: Stretches = []
@@ -62,9 +63,8 @@ def _stretches(
 
 
 Reading = tuple[float | None, "Callable[[Change], float | None]"]
-"""The initial value, and a function that returns the new value after a change, or None if the
-change sets none.
-"""
+"""How to follow a value over time: its initial value, and a function that returns the new value
+after an event, or None if the event does not set it."""
 
 
 def rtt_ms(job: Job, path: int) -> Reading:
@@ -137,7 +137,7 @@ class _Bottleneck:
     is_out: bool = False
 
     def apply(self, change: Change, direction: Direction) -> None:
-        """Change the state as an event of the timeline does."""
+        """Change the state according to an event of the timeline."""
         match change:
             case Attach() | Detach():
                 self.is_attached = isinstance(change, Attach)
@@ -150,8 +150,8 @@ class _Bottleneck:
 def rate_lines(
     job: Job, events: Iterable[TimelineEvent], paths: Collection[int], end_ns: int
 ) -> list[Line]:
-    """Return the sum, in Mbit/s, of the bottleneck rates of paths on which the client is and that
-    are up.
+    """Return the sum, in Mbit/s, of the bottleneck rates of all paths that are up and on which the
+    client has its address.
 
     A transport with several paths can use this rate. One that moves while the old path still works
     gets the packets in flight there in addition to the new path's rate.

@@ -58,7 +58,7 @@ class Row:
 
 
 def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **encoding: Any) -> Spec:
-    """Return a layer over time with data of its own."""
+    """Return a layer over time with its own data."""
     scale = {"domain": [0, frame.end_s], "nice": False}
     x = {"field": "t", "type": "quantitative", "scale": scale, "axis": None}
     return {
@@ -69,7 +69,9 @@ def layer_over_time(frame: Frame, rows: list[dict[str, Any]], mark: Spec, **enco
 
 
 def _rounded(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with numbers rounded to what a screen can show, to keep pages small."""
+    """Return a row of data whose numbers are rounded to what a screen can show, to keep pages
+    small.
+    """
     return {
         key: float(f"{value:.6g}") if isinstance(value, float) else value
         for key, value in row.items()
@@ -86,7 +88,7 @@ def value_axis(frame: Frame, field: str, top: float, ticks: int) -> Spec:
 
 
 def tip(field: str, title: str, text_format: str) -> Spec:
-    """Return the tooltip field of a value."""
+    """Return the definition of a tooltip field for a value."""
     return {"field": field, "type": "quantitative", "title": title, "format": text_format}
 
 

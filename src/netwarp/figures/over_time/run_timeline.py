@@ -34,8 +34,8 @@ from netwarp.wire import Attach, Connection, End, Goodput, Job, Record, Timeline
 from netwarp.workloads import Activity, Phase, Tone, workload_of
 
 MOST_GOODPUT_STEPS = 300
-"""Most steps of goodput, two pixels wide each: narrower ones show single bursts rather than the
-rate."""
+"""Maximum number of time bins of goodput, each two pixels wide: narrower ones would show single
+bursts rather than the rate."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,21 @@ class RunTimeline:
     """Step lines: the sum of the rates of all paths in use, in the content's direction; none while
     one of them is unlimited."""
     is_sampled_alone: bool = True
-    """Whether the run has only samples to show over time, but no timeline, player or page."""
+    """Whether the run recorded nothing over time but samples: no timeline, player or page."""
     goodput_mbit_s: Line | None = None
     """Goodput as a step line."""
     workloads: list[WorkloadGoodput] = field(default_factory=list)
-    """Goodput of each of several workloads."""
+    """Goodput of each of several workloads; empty if there is one."""
     sampled: list[SampledLine] = field(default_factory=list)
     """Sampled values of queues and connections, one line for each."""
     sampling_intervals_s: tuple[float, float] | None = None
     """Shortest and longest time between samples, in s; what happened in between is not shown."""
     unsampled_stacks: tuple[str, ...] = ()
-    """Stacks whose connections cannot be sampled, if others of the run were."""
+    """Stacks whose connections cannot be sampled, if other connections of the run were."""
     buffer_s: Line | None = None
     """Buffered play time, in s."""
     activity: str = ""
-    """What `playback` is the activity of, such as `The player`."""
+    """What `playback` shows the activity of, such as `The player`."""
     playback: list[Band] = field(default_factory=list)
     """The workload's activity without gaps, as names of qualities and waits."""
     tones: Mapping[str, Tone] = field(default_factory=dict)
@@ -79,9 +79,8 @@ class RunTimeline:
     causes: tuple[Part, ...] = ()
     """Where the run's time went, in intervals; empty if its records do not determine it."""
     sent: tuple[Sent, ...] = ()
-    """What the run's sender had sent, and what of it was acknowledged; empty if nothing counts
-    it.
-    """
+    """What the sender had sent over time, and how much of it was acknowledged; empty if samples do
+    not count it."""
     outages: list[Band] = field(default_factory=list)
     """Outages of paths, and times in which the client was on no path."""
     handovers: list[Mark] = field(default_factory=list)
@@ -159,8 +158,8 @@ def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
 
 
 def _stacks(job: Job) -> tuple[str, ...]:
-    """Return the stacks of a run that cannot be sampled, because their state is in processes of
-    their own.
+    """Return the stacks of a run whose connections cannot be sampled, because their state is in
+    separate processes.
     """
     stacks = (stack for each in job.workloads for stack in each.transport.stacks)
     return tuple(dict.fromkeys(stack.name for stack in stacks))
@@ -232,8 +231,8 @@ def _bands(phases: Iterable[Phase]) -> list[Band]:
 
 
 def _merged(bands: Sequence[Band], end_s: float) -> list[Band]:
-    """Return bands with neighbours of the same label joined; if there are more than the chart can
-    show, one for each pixel.
+    """Return bands in which neighbours with the same label are joined; if they are more than the
+    chart can show, one band for each pixel.
     """
     if len(bands) > MOST_POINTS:
         step_s = end_s / MOST_POINTS

@@ -16,9 +16,8 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, Goodput, Job, QueueSamples, Record
 
 STEPS = 150
-"""Number of steps of the goodput of several workloads; with more, single bursts would hide the
-rates.
-"""
+"""Number of time bins in which the goodput of several workloads is shown; with more, single bursts
+would hide the rates."""
 SHORTEST_STEP_NS = NS_PER_S // 10
 
 
@@ -144,7 +143,9 @@ def _joined(
     unit: float,
     join: Callable[[Sequence[int]], int],
 ) -> list[Point]:
-    """Return one value for all connections together at each time, in a unit."""
+    """Return the sum, or another combination, of a sampled value over all connections at each time,
+    in a given unit.
+    """
     by_time = _by_time(connections, column)
     return [(at_ns / NS_PER_S, join(values) / unit) for at_ns, values in by_time.items()]
 
@@ -159,8 +160,8 @@ class WorkloadGoodput:
 
 
 def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[WorkloadGoodput]:
-    """Return the goodput of each workload with content, in the same steps of time for all.
-    Workloads that the study names together are added up.
+    """Return goodput over time for each workload that transfers content, all in the same time bins.
+    Workloads to which the study gives one name are summed.
     """
     step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
     starts_ns = range(0, max(end_ns, 1), step_ns)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 def sampled_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
-    """Return a panel for each value that some run has, with the same scale in all its rows."""
+    """Return a panel for each value that at least one run has; all rows of a panel have the same
+    scale.
+    """
     titles = dict.fromkeys(each.title for run in runs for each in run.timeline.sampled)
     return [_sampled_panel(frame, runs, title, number) for number, title in enumerate(titles)]
 
@@ -74,7 +76,7 @@ def share_panels(frame: Frame, runs: Sequence[ShownRun]) -> list[list[Row]]:
 
 
 def _sums(workloads: Sequence[WorkloadGoodput]) -> list[float]:
-    """Return the sum of the rates of all workloads in each step."""
+    """Return the sum of the rates of all workloads in each time bin."""
     values = [[value for _, value in each.mbit_s] for each in workloads]
     return [sum(at_once) for at_once in zip(*values, strict=True)]
 

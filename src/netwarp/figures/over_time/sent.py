@@ -1,4 +1,6 @@
-"""What a sender had sent over time, and what of it was acknowledged, from its samples. Pure."""
+"""The bytes that a sender had sent over time, and how many of them were acknowledged, from its
+samples. Pure.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,20 +14,22 @@ from netwarp.wire import ConnectionSamples, Job, Record
 
 @dataclass(frozen=True)
 class Sent:
-    """What the sender's connections together had sent at a time."""
+    """The bytes that the sender's connections, all together, had sent at a time, and how many of
+    them were acknowledged.
+    """
 
     at_s: float
     acked_mb: float
-    """Acknowledged, in MB."""
+    """Bytes acknowledged, in MB."""
     sent_mb: float
-    """Acknowledged or under way, in MB."""
+    """Bytes acknowledged or in flight, in MB."""
     repeated_packets: int
-    """Packets that were sent again since the time of the entry before."""
+    """Number of packets that were retransmitted since the time of the entry before."""
 
 
 def sent_over_time(job: Job, records: Sequence[Record]) -> tuple[Sent, ...]:
-    """Return what was sent and acknowledged, at no more times than a chart can show; empty if a run
-    has several workloads, or samples do not count it, as with SCTP.
+    """Return the bytes sent and acknowledged over time, at no more times than a chart can show;
+    empty if a run has several workloads, or if samples do not count these bytes, as with SCTP.
     """
     if job.names_workloads:
         return ()
@@ -48,8 +52,8 @@ def sent_over_time(job: Job, records: Sequence[Record]) -> tuple[Sent, ...]:
 
 
 def counted_so_far(columns: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
-    """Return the sum of what all connections have counted, for each time at which one was sampled.
-    The count of a closed connection stays in the sum.
+    """Return the sum of a counter over all connections, for each time at which one was sampled. The
+    count of a closed connection stays in the sum.
 
     Args:
         columns: for each connection: the times in ns of its samples, and the count at each.

@@ -1,4 +1,6 @@
-"""The sequence panel over time: what the sender had sent, and what of it was acknowledged."""
+"""The sequence panel over time: the bytes that the sender had sent, and those of them that were
+acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 
 def sequence_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Return a row for each run: a band from what was acknowledged to what was sent, and a cross at
-    each time before which something had been sent again.
+    """Return a row for each run: a band between the bytes acknowledged and the bytes sent, and a
+    cross at each time before which packets had been retransmitted.
     """
     shown = [run for run in runs if run.timeline.sent]
     top = 1.05 * max((each.sent_mb for run in shown for each in run.timeline.sent), default=0.0)

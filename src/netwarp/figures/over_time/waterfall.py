@@ -19,7 +19,7 @@ TALLEST_BAR, LOWEST_BAR = 13, 5
 """Largest and smallest height of a bar in pixels, including the gap to the next."""
 MOST_HEIGHT = 620
 LEAST_NAMED = 9
-"""Smallest height in pixels of bars that have names."""
+"""Minimum height in pixels of a bar whose name is shown."""
 EARLY_SHARE = 0.25
 """Share of the time axis: a bar that begins later has its name on its left, other bars on their
 right.
