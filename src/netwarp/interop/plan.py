@@ -21,7 +21,7 @@ ARROW = "-to-"
 
 @dataclass(frozen=True)
 class Asked:
-    """The stacks, cases and seeds for which a grid is asked."""
+    """The stacks, cases and seeds of the grid that a user asks for."""
 
     clients: tuple[str, ...]
     servers: tuple[str, ...]
