@@ -37,7 +37,8 @@ def backend_for(
 
 
 def bounds_of(study: Study) -> Bounds:
-    """Return the limits beyond which a run of a study is killed.
+    """Return the bounds of a study's runs, such as CPU time without progress; a run that exceeds
+    one is killed.
 
     All cells use the same backend, so the largest limit of a cell is that of all.
     """

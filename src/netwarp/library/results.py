@@ -188,7 +188,7 @@ class ProgramsRun(Run):
 
     @property
     def exit_status(self) -> int:
-        """The client's exit status, or 1 if the run failed otherwise."""
+        """The client's exit status, or 1 if the run failed for another reason."""
         return int(self._summary["exit_status"])
 
     def summary(self) -> dict[str, Any]:

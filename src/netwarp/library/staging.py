@@ -1,4 +1,4 @@
-"""Reads the options about adding replicates: how, and until when."""
+"""Reads the options that determine how, and until when, replicates are added."""
 
 from netwarp.errors import InputError
 from netwarp.estimate.staging import Staging, TimeLimit
@@ -10,8 +10,8 @@ def staging_of(precision: str | None, decide: bool, max_time: str | None) -> Sta
     """Return how replicates are added; None if no option asks for it.
 
     Raises:
-        InputError: both are given, the precision is not a share above 0, or there is a time limit
-            but no replicates are added.
+        InputError: precision and decision are both asked for, the precision is not a share above 0,
+            or there is a time limit but no replicates are added.
     """
     if max_time is not None and precision is None and not decide:
         raise InputError(
