@@ -99,7 +99,7 @@ def _failure(job: Job, directory: Path, backend: Backend) -> str | None:
 
 
 def _last_words(directory: Path) -> str:
-    """Return the last lines that the roles of a run printed; their standard error is in the guest's
+    """Return the last lines that the roles of a run (server and client) printed, from the guest's
     console.
     """
     try:

@@ -60,8 +60,8 @@ def examine() -> list[Finding]:
 
 
 def said_once(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings in which a repeated problem is replaced by a reference to the first finding
-    with it.
+    """Return findings in which a problem that occurs again is replaced by a reference to the first
+    finding with it.
     """
     first: dict[str, str] = {}
     for finding in findings:
@@ -148,7 +148,7 @@ _REINSTALL = (
     else "run `pip install --force-reinstall --no-deps netwarp`"
 )
 _OPTIONAL: Mapping[str, Callable[[], str]] = {"pytest": _pytest_plugin, "stacks": describe_stacks}
-"""Checks for things that no backend needs, by name."""
+"""Checks of optional things, which no backend needs, by name."""
 
 
 def _guest() -> str:

@@ -31,8 +31,8 @@ MOST_LIBRARIES = 64
 
 
 def asks_of_the_cpu(path: Path) -> tuple[str, ...]:
-    """Return the names of those instructions of an x86-64 program or library whose results differ
-    from run to run; empty for a script.
+    """Return which instructions of an x86-64 program or library give results that differ from run
+    to run; empty for a script.
     """
     content = _content(path)
     return tuple(name for name, pattern in PATTERNS.items() if pattern.search(content))
@@ -59,7 +59,7 @@ def libraries_of(path: Path, folders: Sequence[Path] = LIBRARY_FOLDERS) -> tuple
 
 
 def _content(path: Path) -> bytes:
-    """Return the bytes of a program or library; empty if the file is none, or cannot be read."""
+    """Return the bytes of a program or library; empty if the file is neither, or cannot be read."""
     try:
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             return b""

@@ -109,8 +109,8 @@ def speed_file(endpoint_sha256: str, cpu: str, environ: Mapping[str, str] = os.e
 
 
 def _goodput_bit_s(backend: NativeBackend, transport: str) -> float:
-    """Return the median goodput of several transfers in bit/s, of a size that takes long enough to
-    measure.
+    """Return the median goodput in bit/s of several transfers, which are large enough for it to be
+    measured.
     """
     trial_bit_s = _transfer(backend, _planned(backend, transport, TRIAL_BYTES))
     size_bytes = min(max(TRIAL_BYTES, int(trial_bit_s / 8 * AIM_S)), LARGEST_BYTES)
