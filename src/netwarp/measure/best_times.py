@@ -1,4 +1,6 @@
-"""The best possible completion time of a workload: that on idle links between its two hosts."""
+"""The best possible completion time of a workload, which it has on idle links between its two
+hosts.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ def idle_way(job: Job, exchange: Exchange) -> IdleWay | None:
         exchange: the workload.
 
     Returns:
-        They are None if the rate of a link changes in the direction of the content, or if there are
-            several paths to choose from.
+        None if the rate of a link changes in the direction of the content, or if there are several
+            paths.
     """
     if len(job.paths) != 1 and exchange.ends is None:
         return None
@@ -63,8 +65,8 @@ def has_changing_delay(job: Job, exchange: Exchange) -> bool:
 
 
 def _crossed(job: Job, exchange: Exchange) -> Sequence[tuple[int, Direction]]:
-    """Return the index of each link between a workload's hosts, and in which of the link's
-    directions the content crosses it.
+    """Return the index of each link between a workload's hosts, and the direction of the link in
+    which the content crosses it.
     """
     if job.network is None or exchange.ends is None:
         return [(0, exchange.workload.direction)]

@@ -1,5 +1,5 @@
-"""The bottleneck of a path during a run: how long it sent, and how long packets take to cross the
-path.
+"""The bottleneck of a path during a run: for how long it was sending, and how long packets take to
+cross the path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import Calibration, Direction, Job, QueueSamples, Record
 
 Way = Literal["content", "up", "both"]
-"""The direction of the content, the direction from client to server, or both."""
+"""One of: the direction of the content, the direction from client to server, both directions."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Bottleneck:
 
     @classmethod
     def of(cls, job: Job, records: Sequence[Record]) -> Bottleneck | None:
-        """Return the bottlenecks of a run, from its samples; None if it has none."""
+        """Return the bottlenecks of a run from its samples; None if it has no samples."""
         found = tuple(
             each
             for each in records
@@ -43,7 +43,7 @@ class Bottleneck:
         return sum(delay_at(self.job, self.records, 0, each)(at_ns) or 0 for each in ways)
 
     def moments(self, since_ns: int, until_ns: int) -> list[int]:
-        """Return the times at which bottlenecks were sampled between two times, in ns of the run's
+        """Return the times between two others at which bottlenecks were sampled, in ns of the run's
         clock, with these two first and last; empty if the second is not after the first.
         """
         if until_ns <= since_ns:
@@ -52,11 +52,11 @@ class Bottleneck:
         return [since_ns, *sorted(inner), until_ns]
 
     def busy_ns(self, since_ns: int, until_ns: int) -> float:
-        """Return how long the bottleneck sent between two times, in ns: the bits that it sent,
-        divided by its rate.
+        """Return for how long the bottleneck was sending between two times, in ns: the bits that it
+        sent, divided by its rate.
 
-        If there are several paths, it is that of the path that sent longest, or their sum if the
-        client moves from one to another. It is 0 if the rate is unlimited.
+        If there are several paths, it is the longest of their times, or their sum if the client
+        moves from one to another. It is 0 if the rate is unlimited.
         """
         busy_ns = [self._busy_ns(each, since_ns, until_ns) for each in self.sampled]
         if self.job.timeline.has_handovers:
@@ -73,7 +73,7 @@ class Bottleneck:
 
     def _sent_bytes(self, samples: QueueSamples, at_ns: int) -> float:
         """Return the bytes that a bottleneck had sent at a time, interpolated linearly between
-        samples. After the last sample, the rest is sent until the end of the content.
+        samples. After the last sample, all remaining bytes of the run count as sent.
         """
         if at_ns < samples.at_ns[0]:
             return 0.0

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 
 class CompactValues(Mapping[str, float]):
-    """Numbers by name, of eight bytes each; the names are stored once for all runs that have the
-    same.
+    """Numbers by name, stored in eight bytes each. The names are stored once for all runs that have
+    the same ones.
     """
 
     __slots__ = ("_numbers", "_places")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 WINDOW_RTTS = 10
 """Length of a window in round-trip times of the idle path."""
 KEPT_SHARE = 0.95
-"""Share of a flow's time from which windows are taken, and share of the points that are kept."""
+"""Share of a flow's time from which windows are taken, and share of its points that are kept."""
 _TOLERANCE = 1e-12
 
 
@@ -99,7 +99,9 @@ def _chain(ordered: Sequence[Point]) -> list[Point]:
 
 
 def _turn(a: Point, b: Point, c: Point) -> float:
-    """Return twice the area of a triangle; it is positive if the corners are counter-clockwise."""
+    """Return twice the signed area of a triangle, which is positive if its corners are
+    counter-clockwise.
+    """
     return (b.delay_ms - a.delay_ms) * (c.rate_mbit_s - a.rate_mbit_s) - (
         b.rate_mbit_s - a.rate_mbit_s
     ) * (c.delay_ms - a.delay_ms)

@@ -2,9 +2,10 @@
 
 The kernel's TCP counts how long a connection had something to send, and how long its peer's window
 or its own send buffer held it back (`TCP_INFO`, in ticks of 10 ms). For SCTP and QUIC each sample
-represents the time since the one before. For the rest of the time, the limit is the application, if
-all its data was sent; else the link, while packets queue at the bottleneck; else pacing, if the
-connection paces and its congestion window has room for a packet; else the congestion window.
+represents the time since the one before. For the rest of the time, the limit is the first of these
+that applies: the application, if all its data was sent; the link, while packets queue at the
+bottleneck; pacing, if the connection paces and its congestion window has room for a packet; the
+congestion window.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,9 @@ LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float] | None:
-    """Return the share of time for each limit; None if no connection was sampled twice."""
+    """Return the share of a sender's time for each limit; None if no connection was sampled
+    twice.
+    """
     delays = queue_delays(job, records, job.direction)
     delay_at = dict(zip(delays.at_ns, delays.delay_ns, strict=True))
     path = job.paths[0]
@@ -53,7 +56,7 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
 def _own_limit(
     samples: ConnectionSamples, index: int, *, queued: AbstractSet[int], paced: bool, path: Path
 ) -> Limit:
-    """Return the limit of a connection at a sample at which neither the peer's window nor the send
+    """Return the limit of a connection at a sample, if neither the peer's window nor the send
     buffer limited it.
 
     Args:
@@ -71,5 +74,5 @@ def _own_limit(
 
 
 def has_room(samples: ConnectionSamples, index: int, mtu_bytes: int) -> bool:
-    """Return whether the congestion window had room for another packet at a sample."""
+    """Return whether the congestion window had room for another packet when a sample was taken."""
     return samples.unacked_bytes[index] + mtu_bytes <= samples.cwnd_bytes[index]

@@ -11,16 +11,15 @@ Unit = Literal["s", "ns", "bit/s", "packets", "B", "ratio", "count", "index", "1
 Better = Literal["lower", "higher", "neither"]
 
 Over = Callable[[Callable[[str], float | None]], float | None]
-"""A function from a run's metrics by name to the denominator of a quotient; None if it is
-unknown.
-"""
+"""A function from a run's metrics (by name) to the denominator of a quotient; None if that is
+unknown."""
 
 FASTER = ("faster", "slower")
-"""Words for waiting times that are smaller and larger."""
+"""Words in verdicts for smaller and for larger waiting times."""
 SHORTER = ("shorter", "longer")
-"""Words for lengths of time that are smaller and larger."""
+"""Words in verdicts for smaller and for larger lengths of time."""
 LOWER = ("lower", "higher")
-"""Words for rates, counts and shares that are smaller and larger."""
+"""Words in verdicts for smaller and for larger rates, counts and shares."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,19 @@ class Metric:
     measure: Callable[[RunRecords], float | None]
     """Computes the metric from a run's records; returns None if these do not determine it."""
     words: tuple[str, str] = LOWER
-    """Words for a smaller and for a larger value, for comparisons."""
+    """Words for a smaller and for a larger value, for verdicts."""
     head: str | None = None
     """Heading of the metric's column in the printed table. Default: the title in lower case."""
     in_report: bool = False
     """Whether the metric is a column in the report's table of results."""
     beside: tuple[str, ...] | None = None
     """Metrics printed beside this one if it is one of a study's main metrics; `*.NAME` is the
-    metric NAME of each of several workloads. None for a metric that is a main one only if a study
-    names it.
-    """
+    metric NAME of each of several workloads. None for a metric that is a main one only in studies
+    that name it."""
 
     over: Over | None = None
-    """For a quotient whose denominator differs between replicates, such as a rate: computes the
-    denominator from a run's other metrics, by which the run is weighted in the mean of a cell.
-    """
+    """For a quotient whose denominator differs between replicates, such as a rate: a function that
+    computes the denominator from a run's other metrics. The mean of a cell is weighted by it."""
 
     is_mean: bool = False
     """Whether the metric is a mean over time, which need not be a whole number even if it is about
@@ -66,13 +63,12 @@ class Metric:
     done by other workloads.
     """
     delay_unit: FlowUnit | None = None
-    """For a quantile of delays within a run: what is delayed (messages, packets or responses); else
-    None.
-    """
+    """For a quantile of delays within a run: the unit whose delays these are (messages, packets or
+    responses); else None."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether a run's value is a whole number: packets, bytes, events."""
+        """Whether values of a single run are whole numbers: packets, bytes, events."""
         return self.unit in ("packets", "B", "count") and not self.is_mean
 
     def stored(self, value: float | None) -> float | int | None:
@@ -81,5 +77,7 @@ class Metric:
 
 
 def unmeasured(_: RunRecords) -> float | None:
-    """Return None: the metric is computed elsewhere, from several runs or workloads."""
+    """Return None, for metrics that are not measured from one run's records: they are computed
+    elsewhere, from several runs or workloads.
+    """
     return None

@@ -18,7 +18,8 @@ _UNITS: Mapping[str, tuple[Unit, Better]] = {
     "count": ("count", "neither"),
     "ratio": ("ratio", "neither"),
 }
-"""Unit, and whether higher or lower values are better, by how the name ends."""
+"""The unit of a metric, and whether higher or lower values are better, by the suffix of its
+name."""
 ENDINGS = ", ".join(f"_{ending}" for ending in _UNITS)
 _NAME = re.compile(
     rf"(?P<what>[a-z][a-z0-9]*(?:_[a-z0-9]+)*?)_(?P<unit>{'|'.join(_UNITS)})"

@@ -1,9 +1,9 @@
 """Computes queueing delay and round-trip time under load from samples of the routers' queues.
 
-A bottleneck is a queue that is served at its rate, with a delay line behind or before it. If netem
-limits the rate, both are in one qdisc: a packet that arrives at ``t`` and does not queue leaves at
-``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived by ``t``, less
-those that have left by ``t`` plus that delay.
+A bottleneck is a queue from which packets are sent at its rate, with a delay line behind or before
+it. If netem limits the rate, both are in one qdisc: a packet that arrives at ``t`` and does not
+queue leaves at ``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived
+by ``t``, less those that have left by ``t`` plus that delay.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Delays:
         return max(self.delay_ns)
 
     def within(self, span_ns: tuple[int, int]) -> Delays:
-        """Return the samples within an interval of time."""
+        """Return the samples that were taken within an interval of time."""
         kept = [
             (at_ns, delay_ns)
             for at_ns, delay_ns in zip(self.at_ns, self.delay_ns, strict=True)
@@ -119,7 +119,7 @@ def rate_at(
     job: Job, records: Sequence[Record], path: int, direction: Direction
 ) -> Callable[[int], int | None]:
     """Return a function from a time in ns to a path's rate in bit/s, which events can change; None
-    if unlimited.
+    if the rate is unlimited.
     """
     asked: Impairments = getattr(job.paths[path], direction)
     return _changing(records, path, asked.rate_bit_s, lambda change: _rate_bit_s(change, direction))
@@ -148,8 +148,7 @@ def round_trip_delays(job: Job, records: Sequence[Record], path: int = 0) -> Del
 def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delays:
     """Return the path's round-trip time over time, with the queueing delays of both directions.
 
-    Empty in a network of several hosts, in which each pair of hosts has a round-trip time of its
-    own.
+    Empty in a network of several hosts, in which each pair of hosts has its own round-trip time.
     """
     if job.network is not None:
         return Delays((), ())
@@ -168,8 +167,8 @@ def rtts_under_load(job: Job, records: Sequence[Record], path: int = 0) -> Delay
 
 
 def _queued_bytes(samples: QueueSamples, index: int, line_ns: int) -> float | None:
-    """Return the bytes that are queued before the delay line; None if no later sample determines
-    them.
+    """Return the number of bytes that are queued before the delay line; None if no later sample
+    determines it.
     """
     at_ns, backlog_bytes = samples.at_ns[index], samples.backlog_bytes[index]
     until_ns = at_ns + line_ns

@@ -1,4 +1,4 @@
-"""Quantiles that are themselves one of the values (type 1 of Hyndman and Fan 1996)."""
+"""Quantiles that are always one of the given values (type 1 of Hyndman and Fan 1996)."""
 
 from collections.abc import Sequence
 from typing import TypeVar

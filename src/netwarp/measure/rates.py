@@ -4,8 +4,8 @@ from netwarp.wire import Direction, Job, Rate
 
 
 def constant_rate_bit_s(job: Job, index: int, direction: Direction) -> tuple[int | None, bool]:
-    """Return the rate of a link's direction in bit/s, None if it is unlimited, and whether it is
-    the same throughout the run.
+    """Return the rate in bit/s of one direction of a link (None if it is unlimited), and whether it
+    is constant throughout the run.
     """
     changed = [
         (event.path, event.change.direction)

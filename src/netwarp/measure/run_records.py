@@ -25,7 +25,7 @@ from netwarp.wire import (
 
 
 class Arrival(Protocol):
-    """A complete object that the receiver got, such as a transfer, a segment or a resource."""
+    """A complete object that the receiver received, such as a transfer, a segment or a resource."""
 
     @property
     def first_byte_ns(self) -> int | None:
@@ -43,14 +43,14 @@ class ContentReader(Protocol):
         """Return the time at which the client started, in ns of the run's clock."""
 
     def breaks_off(self, job: Job) -> bool:
-        """Return whether the workload ends after a given time, rather than when all content has
-        arrived.
+        """Return whether the workload is aborted after a given time, instead of ending when all
+        content has arrived.
         """
         return False
 
     def may_end_unconnected(self, job: Job) -> bool:
-        """Return whether the workload may end before it is connected: by default, if it ends after
-        a given time.
+        """Return whether the workload may end before its connection is established. By default,
+        that is the case if it ends after a given time.
         """
         return self.breaks_off(job)
 
@@ -59,7 +59,7 @@ class ContentReader(Protocol):
         return records
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return the complete objects that the receiver got."""
+        """Return the complete objects that the receiver received."""
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
         """Return when the workload was completed, in ns of the run's clock, before connections are
@@ -85,7 +85,7 @@ class RunRecords:
         return select.of_kind(self.records, kind)
 
     def computed_once(self, make: Callable[[RunRecords], T]) -> T:
-        """Return a value that several metrics need; it is computed once for the run."""
+        """Return a value that several metrics need; it is computed once for each run."""
         if make not in self._made:
             self._made[make] = make(self)
         made: T = self._made[make]
@@ -115,7 +115,7 @@ class RunRecords:
 
     @cached_property
     def received(self) -> list[Transfer]:
-        """The measured transfers as the receiver recorded them; empty for a streaming player."""
+        """The measured transfers, as the receiver recorded them; empty for a streaming player."""
         return select.received(self.job, self.measured)
 
     @cached_property
@@ -155,7 +155,7 @@ class RunRecords:
 
     @cached_property
     def given_up(self) -> int:
-        """Number of connections that were abandoned because the client moved to another path."""
+        """Number of connections that the client abandoned because it moved to another path."""
         return sum(each.abandoned for each in select.connections(self.records, "client"))
 
     @cached_property

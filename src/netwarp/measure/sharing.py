@@ -1,6 +1,6 @@
 """Computes how workloads share a path: shares over time, fairness, convergence time, and harm.
 
-Shares are those of the content that arrived in each of the endpoint's steps of time.
+Shares are computed from the content that arrived in each of the endpoint's time bins.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ FAIR_WITHIN = 0.1
 """The delta of delta-fair convergence (Bansal et al., SIGCOMM 2001; RFC 5166, section 2.3)."""
 WINDOW_NS = NS_PER_S
 WINDOW_RTTS = 10
-"""Length of the window for shares: a second, or this many round-trip times if they are longer."""
+"""Minimum length in round-trip times of the window over which shares are computed; it is at least a
+second."""
 
 
 def jain_index(rates: Sequence[float]) -> float | None:
@@ -42,7 +43,9 @@ def harm(solo: float, together: float, *, more_is_better: bool) -> float | None:
 
 @dataclass(frozen=True)
 class Arrived:
-    """The content of one workload that had arrived by the end of each step of time, in bytes."""
+    """The cumulative content of one workload that had arrived by the end of each time bin, in
+    bytes.
+    """
 
     step_ns: int
     sums_bytes: tuple[int, ...]
@@ -53,7 +56,7 @@ class Arrived:
         return Arrived(goodput.step_ns, tuple(accumulate(goodput.bytes, initial=0)))
 
     def until(self, at_ns: float) -> float:
-        """Return the bytes that had arrived by a time, interpolated linearly within a step."""
+        """Return the bytes that had arrived by a time, interpolated linearly within a time bin."""
         step, last = at_ns / self.step_ns, len(self.sums_bytes) - 1
         whole = min(max(int(step), 0), last)
         after = min(whole + 1, last)
@@ -78,10 +81,10 @@ def convergence_ns(arrived: Sequence[Arrived], span_ns: tuple[int, int], rtt_ns:
     """Return the time in ns until all workloads have a fair share: delta-fair convergence (RFC
     5166, section 2.3).
 
-    It lasts from when all have started to the beginning of the first window in which each share is
-    1/n within a tenth, provided that the shares from there to the end are, too: shares that only
-    cross are not fair. The window is a second, or ten round-trip times if that is longer; it is
-    moved in steps of a tenth of its length. None if there is no such window.
+    It lasts from the time at which all have started to the beginning of the first window in which
+    each share is 1/n within a tenth, provided that the shares from there to the end are fair, too:
+    shares that only cross are not. The window is a second, or ten round-trip times if that is
+    longer; it is moved in steps of a tenth of its length. None if there is no such window.
 
     Args:
         arrived: the content that arrived, for each workload.

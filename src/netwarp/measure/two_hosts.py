@@ -1,5 +1,5 @@
-"""What is different between two hosts: there are two clocks, the path may change, and packets
-arrive early.
+"""Properties of runs between two hosts, which runs in a guest do not have: there are two clocks,
+the path may change, and packets may arrive early.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from netwarp.units import ETHERNET_HEADER_BYTES
 from netwarp.wire import Job, PathMeasurement, Record
 
 MOST_UNCERTAIN = 0.1
-"""Largest uncertainty (±) of a time, as a share of it, with which the time is reported."""
+"""Maximum uncertainty (±) of a time, as a share of it, with which the time is reported."""
 
 
 def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
@@ -22,8 +22,8 @@ def clock_uncertainty_ns(records: Sequence[Record]) -> int | None:
 
 
 def is_known(span_ns: float, records: Sequence[Record]) -> bool:
-    """Return whether the time between events by two hosts' clocks is certain enough to be
-    reported.
+    """Return whether the time between two events, by the clocks of two hosts, is certain enough to
+    be reported.
     """
     uncertainty_ns = clock_uncertainty_ns(records)
     return uncertainty_ns is None or uncertainty_ns <= MOST_UNCERTAIN * span_ns
@@ -53,15 +53,14 @@ def upload_refusal(span_ns: int, records: Sequence[Record]) -> str | None:
 RTT_SHARE = 0.25
 """Relative change of the median round-trip time above which the path has changed."""
 RTT_LEAST_NS = 500_000
-"""Least change of the round-trip time, in ns, that counts: hosts themselves vary by up to that
-much.
-"""
+"""Minimum change of the round-trip time, in ns, that counts as a change of the path: hosts
+themselves vary by up to that much."""
 LOST_SHARE = 0.05
-"""Difference between the two measurements' loss ratios above which the path has changed."""
+"""Difference between the loss ratios of two measurements above which the path has changed."""
 
 
 def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
-    """Return what changed between two measurements of a path, in words; None if nothing did."""
+    """Return in words what changed between two measurements of a path; None if nothing did."""
     lost = [1 - each.received / each.sent if each.sent else 1.0 for each in (before, after)]
     if abs(lost[0] - lost[1]) > LOST_SHARE:
         return f"{lost[0]:.0%} of its datagrams were lost before the run, {lost[1]:.0%} after it"
@@ -75,8 +74,8 @@ def disturbance(before: PathMeasurement, after: PathMeasurement) -> str | None:
 
 
 def early_s(job: Job) -> float:
-    """Return by how many seconds full-size packets arrive early between two hosts: by the
-    transmission time on the link, which no stage adds there.
+    """Return by how many seconds full-size packets between two hosts arrive early. It is their
+    transmission time on the link, which nothing adds there.
 
     If packets may overtake others, a shaper enforces the rate and releases each packet when the
     link becomes free. On netwarp's own paths a second stage then adds the packet's transmission
