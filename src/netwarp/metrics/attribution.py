@@ -16,7 +16,7 @@ class CauseText:
 
     name: str
     meaning: str
-    """What happened in this time, as it stands after "in which"."""
+    """What happened in this time, as a clause that follows "in which"."""
     colour: str
 
 

@@ -32,7 +32,7 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 @dataclass(frozen=True)
 class Part:
-    """An interval of time, within which the order of the causes is not known."""
+    """An interval of time with the causes in it, whose order within the interval is not known."""
 
     start_ns: int
     end_ns: int
@@ -101,8 +101,8 @@ class _Transfer:
         return Attribution(tuple(self.parts)) if self.parts else None
 
     def _add(self, until_ns: int, spent: Mapping[Cause, float], rest: Cause) -> None:
-        """Add an interval that ends at a time. Times of causes fill it one after another, as far as
-        it lasts; what remains is attributed to `rest`.
+        """Add an interval that ends at a time. Causes fill it in the order given, each with its
+        time, until it is full; what remains is attributed to `rest`.
         """
         until_ns = min(until_ns, self.end_ns)
         left_ns = until_ns - self.until_ns
@@ -118,8 +118,8 @@ class _Transfer:
         self.until_ns = until_ns
 
     def _connecting(self) -> None:
-        """Add the time until the first connections are ready: round trips, time-outs and
-        queueing.
+        """Add the time until the first connections are ready, divided into round trips, time-outs
+        and queueing.
         """
         ready_ns = min(each.connected_ns for each in self.dialled)
         crossed_ns = self._tcp_connected_ns()
@@ -144,8 +144,8 @@ class _Transfer:
         return min(each.start_ns for each in accepted) - up_ns
 
     def _round_trips(self, until_ns: int, own: Cause, rtt_ns: int) -> None:
-        """Add the round trips of a handshake. Time beyond whole round trips is a time-out if it is
-        as long as one, and otherwise queueing.
+        """Add the time of a handshake. Time beyond whole round trips is attributed to a time-out if
+        it is at least as long as one, and otherwise to queueing.
         """
         lasted_ns = until_ns - self.until_ns
         timer_ns = self._first_timer_ns
@@ -208,16 +208,17 @@ class _Transfer:
             self._add(until_ns, {k: v for k, v in spent.items() if k != largest}, largest)
 
     def _dialling(self, since_ns: int, until_ns: int, asked_ns: float) -> Mapping[Cause, float]:
-        """Divide the time in which the sender had no request between the client's set-up of
-        connections and the application; empty if the client set up none.
+        """Divide the time in which the sender had no request: the part in which the client set up
+        connections, and the rest, which is the application's. Empty if the client set up none.
         """
         spent = _filled(self._dials, since_ns, until_ns, asked_ns)
         asked_ns -= sum(spent.values())
         return {**spent, "application": asked_ns} if any(spent.values()) else {}
 
     def _moving(self, since_ns: int, until_ns: int, idle_ns: float) -> Mapping[Cause, float]:
-        """Return the time in which the client set up connections and repeated requests after a
-        handover: all of it in which the bottleneck is idle, as nothing else can arrive.
+        """Return the time after a handover in which the client set up connections and repeated
+        requests. All of this time in which the bottleneck is idle counts, because nothing else can
+        arrive.
         """
         return _filled(self._moves, since_ns, until_ns, idle_ns)
 
@@ -261,8 +262,8 @@ class _Transfer:
 def _filled(
     spans_of: Mapping[Cause, Sequence[Span]], since_ns: int, until_ns: int, left_ns: float
 ) -> dict[Cause, float]:
-    """Return how much of each cause's intervals lies between two times, in ns; together at most
-    `left_ns`.
+    """Return for how long the intervals of each cause lie between two times, in ns, up to `left_ns`
+    in all.
     """
     spent: dict[Cause, float] = {}
     for cause, spans in spans_of.items():
@@ -272,8 +273,8 @@ def _filled(
 
 
 def _shares(senders: Sequence[HeldBack], since_ns: int, until_ns: int) -> Mapping[Cause, float]:
-    """Return each cause's share of the senders' time. Connections that have something to send count
-    alike; if none has, the cause is the application.
+    """Return each cause's share of the senders' time. Connections that have something to send have
+    equal weight; if none has, the cause is the application.
     """
     spent: dict[Cause, float] = {}
     for each in senders:

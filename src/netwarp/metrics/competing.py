@@ -67,12 +67,12 @@ CONFORMANCE_RATIO = Metric(
     " packets where this counts content).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
 OF_ONE = (SHARE_RATIO, SHARE_RATIO_SECOND_HALF, HARM_RATIO, CONFORMANCE_RATIO)
-"""Metrics of sharing that each workload has."""
+"""Metrics of each workload that describe how it shares the path."""
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, *OF_ONE)
 OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
 """Metrics that are measured on the path, for all workloads together."""
 _OWN = (*TIME_METRICS, *STACK_METRICS, *LIMIT_METRICS, *SECOND_HALF_METRICS, *CPU_METRICS)
-"""Metrics that each workload has, whatever its kind."""
+"""Metrics that each workload has, of whatever kind it is."""
 _BETWEEN_ITS_HOSTS = (PATH_MIN_RTT_S, SLOWDOWN_INDEX)
 """Metrics that each workload has in a network of several hosts."""
 
@@ -135,7 +135,7 @@ class WorkloadView:
     name: str
     job: Job
     records: Sequence[Record]
-    """Records of the workload, of its connections and of the path."""
+    """Records of the workload and of its connections and the path."""
     of_run: Job
     """The run's job, with all its workloads and links."""
 
@@ -146,8 +146,8 @@ class WorkloadView:
 
     @property
     def known_as(self) -> str:
-        """The name under which the workload is evaluated; workloads that a study names together
-        have the same.
+        """The name under which the workload is evaluated. Workloads to which the study gives one
+        name have the same.
         """
         return self.job.only.group or self.name
 
@@ -201,7 +201,9 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
 
 @dataclass(frozen=True)
 class _AllWorkloads(ContentReader):
-    """Reads when all workloads of a run together started and ended."""
+    """A view of a run from which metrics read when its workloads, all together, started and
+    ended.
+    """
 
     views: Sequence[WorkloadView]
 
@@ -210,7 +212,7 @@ class _AllWorkloads(ContentReader):
         return min(each.span_ns[0] for each in self.views)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: content belongs to a single workload."""
+        """Return no arrivals: they belong to a single workload."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
@@ -302,8 +304,8 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
 def _by_name_in_study(
     sharing: Sequence[tuple[WorkloadView, Arrived]], values: Iterable[float]
 ) -> dict[str, list[float]]:
-    """Return values, of which each workload has one, in groups by the workloads' names in the
-    study.
+    """Return values, one for each workload, grouped by the names that the study gives the
+    workloads.
     """
     found: dict[str, list[float]] = {}
     for (view, _), value in zip(sharing, values, strict=False):

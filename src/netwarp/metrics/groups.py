@@ -1,4 +1,6 @@
-"""Metrics of workloads that a study names together: one for each of several hosts."""
+"""Metrics of groups of workloads: a study gives them one name, and there is one for each of several
+hosts.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +43,7 @@ _SLOWDOWN_METRICS = tuple(
 )
 _QUANTILES = {COMPLETION.name: _COMPLETION_METRICS, SLOWDOWN_INDEX.name: _SLOWDOWN_METRICS}
 GROUP_METRICS = (*_COMPLETION_METRICS, *_SLOWDOWN_METRICS)
-"""Flow completion times and slowdowns of workloads that a study names together."""
+"""Flow completion times and slowdowns of a group of workloads."""
 
 
 def metrics_of_group(

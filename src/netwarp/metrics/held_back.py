@@ -51,20 +51,21 @@ class HeldBack:
     """
     tells_repair: bool
     """Whether the stack reports recoveries and time-outs. If it does not, a round-trip time for
-    each repeated packet is not attributed to slow start or avoidance."""
+    each retransmitted packet is attributed to no cause instead of slow start or avoidance."""
     writes_at_once: bool
     """Whether the connection's application writes all that it has as soon as the send buffer has
     room.
     """
     rto_min_ns: int
-    """Least time in ns by which TCP's retransmission timer exceeds the smoothed round-trip time."""
+    """Minimum in ns by which TCP's retransmission timeout exceeds the smoothed round-trip time."""
     gone_ns: int | None = None
-    """Time in ns at which the connection was found to be closed: the first one after its last
-    sample at which others were sampled, or when the client had moved and replaced it. None if there
-    is none."""
+    """Time in ns at which the connection was found to be closed: when other connections were first
+    sampled after its last sample, or when the client had moved and replaced it. None if it was
+    not."""
     came_ns: int = 0
-    """Time in ns at which the connection did not exist yet: the last one before its first sample at
-    which others were sampled, or the handover after which it was opened. 0 if there is none."""
+    """Time in ns at which the connection did not exist yet: when other connections were last
+    sampled before its first sample, or the handover after which it was opened. 0 if there is no
+    such time."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
         """Return for how long, in ns, each cause limited the connection between two times; empty if
@@ -91,7 +92,7 @@ class HeldBack:
 
     def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
         """Return the times in ns before the first sample and after the last one, each with the
-        sample's index.
+        index of that sample.
 
         The cause in these times is that at the sample. Times at which the connection did not exist
         are left out.
@@ -144,8 +145,8 @@ class HeldBack:
     def _ends_busy(self, index: int) -> bool:
         """Return whether the sender had unacknowledged data until its content was complete.
 
-        If no kernel counts its busy time, the last sample, at which all is acknowledged, does not
-        show what was before it.
+        The last sample, at which everything is acknowledged, does not show what was before it,
+        unless a kernel counts the sender's busy time.
         """
         seen = self.samples
         is_last = index == len(seen.at_ns) - 2
@@ -189,12 +190,12 @@ class HeldBack:
 
 
 def _step(column: Sequence[int], index: int) -> int:
-    """Return by how much a column grows until the next sample; 0 for a column that was left out."""
+    """Return by how much a column grows until the next sample; 0 if the column was not recorded."""
     return column[index + 1] - column[index] if column else 0
 
 
 def held_back(run: RunRecords) -> list[HeldBack]:
-    """Return the sampled connections of a run's sender, from whose samples the causes are
+    """Return the sampled connections of a run's sender, from which the causes that limited it are
     determined.
     """
     of_sender = sender(run.job)

@@ -1,4 +1,4 @@
-"""Metrics on what limited the sender: the share of its connections' time for each limit."""
+"""Metrics on what limited the sender: for each limit, the share of the time of its connections."""
 
 from collections.abc import Mapping
 from functools import partial

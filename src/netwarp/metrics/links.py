@@ -16,9 +16,8 @@ from netwarp.wire import Calibration, DisciplineInForce, Impairments, Job, Recor
 PREFIX = "link."
 """Beginning of the names of these metrics, before the name of the link: `link.wan.packets_down`."""
 MOST_LINKS = 32
-"""Most links of a network that have metrics: the first ones that have a rate, a loss or a
-discipline.
-"""
+"""Maximum number of links of a network that have metrics: the first ones that have a rate, a loss
+or a qdisc."""
 _WAYS = {"down": "from its second end to its first", "up": "from its first end to its second"}
 
 
@@ -71,15 +70,13 @@ LINK_METRICS = (
 
 
 def of_link(metric: Metric, link: str) -> Metric:
-    """Return a metric as that of one link, with the link's name in it."""
+    """Return a metric of links as that of one link, with the link's name in it."""
     name = f"{PREFIX}{link}.{metric.name.removeprefix('link_')}"
     return replace(metric, name=name, title=f"{metric.title}, {link}", head=name)
 
 
 def link_metric_named(name: str) -> Metric | None:
-    """Return the metric of a link that has this name; None if the name is not one of a link's
-    metric.
-    """
+    """Return the metric of a link that has this name; None if no metric of a link has it."""
     if not name.startswith(PREFIX):
         return None
     link, _, own = name.removeprefix(PREFIX).rpartition(".")

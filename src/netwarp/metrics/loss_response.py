@@ -17,8 +17,8 @@ from netwarp.wire import QueueSamples
 
 BEFORE_RTTS = (0.5, 1.5)
 """Begin and end, in round-trip times after a loss, of the window in which the bottleneck sends what
-the sender had sent before it could know of the loss: the counter behind the delay line counts what
-was sent half a round-trip time before."""
+the sender had sent before it could know of the loss. The counter is behind the delay line, so it
+counts what was sent half a round-trip time before."""
 AFTER_RTTS = (3.0, 4.0)
 """Begin and end, in round-trip times after a loss, of the window in which the bottleneck sends what
 the sender sent after it had repaired the loss: the sender learns of it after one round-trip time,
@@ -34,8 +34,8 @@ def _samples(run: RunRecords) -> QueueSamples | None:
 
 
 def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
-    """Return the samples before which packets were dropped: the time in ns of the sample before
-    each, and the number of packets dropped by then.
+    """Return the drops of packets: the time in ns of the last sample before each, and the number of
+    packets dropped by then.
 
     Packets that the bottleneck sent after that time may have been sent before the drop, but those
     before it were not sent after the drop.

@@ -1,4 +1,4 @@
-"""Which metrics the runs of a job can have, as far as the job determines that before it runs."""
+"""Determines from a job, before it runs, which metrics its runs can have."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,6 @@
-"""Metrics that are one of several shares; all shares are computed together, once for a run."""
+"""Metrics that are shares of one whole, such as of a run's time: all of them are computed together,
+once for a run.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -15,7 +17,7 @@ def share(
 
     Args:
         run: the run.
-        shares: computes all of the shares; the results are stored by this function.
+        shares: computes all of the shares; its results are cached by this function itself.
         key: the share that is wanted.
     """
     found = run.computed_once(shares)

@@ -2,8 +2,8 @@
 
 It is the measure used in the literature on data centres: flow completion times "normalised to the
 best possible" one (Alizadeh et al., pFabric, SIGCOMM 2013, section 5), "slowdown" (Montazeri et
-al., Homa, SIGCOMM 2018, section 5). If sizes differ it shows what a mean completion time hides,
-because that depends on the largest flows.
+al., Homa, SIGCOMM 2018, section 5). If flows have different sizes, it shows what a mean completion
+time, which depends mostly on the largest flows, does not.
 """
 
 from netwarp.measure.best_times import idle_way

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from netwarp.wire import ConnectionSamples
 
 LINUX_RTO_MIN_NS = 200_000_000
-"""Least time in ns by which TCP's timer exceeds the smoothed round-trip time (`TCP_RTO_MIN`)."""
+"""Minimum in ns by which TCP's retransmission timeout exceeds the smoothed round-trip time
+(`TCP_RTO_MIN`)."""
 
 TICK_NS = 10_000_000
 """Longest timer tick, in ns, of the kernels that runs use."""
@@ -31,7 +32,7 @@ def timer_waits(
     Args:
         samples: samples of the sender's end.
         acks_packets: whether each acknowledged packet counts as acknowledged bytes, as in QUIC.
-            Then packets that are sent without an answer, such as probes, do not count as a change.
+            Then packets that are not acknowledged, such as probes, do not count as a change.
         rto_min_ns: least time by which a timer exceeds the smoothed round-trip time.
     """
     return joined(
@@ -40,8 +41,8 @@ def timer_waits(
 
 
 def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | None:
-    """Return the interval up to the last sample in which nothing changed for longer than a round
-    trip, although data was unacknowledged and there was nothing new to send; None if there is none.
+    """Return the interval before the last sample in which nothing changed for longer than a round
+    trip, although data was unacknowledged and no new data could be sent; None if there is none.
 
     What arrives later has been repeated, which no sample shows.
     """
@@ -55,7 +56,9 @@ def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | No
 
 
 def waits_at_end(samples: ConnectionSamples) -> bool:
-    """Return whether the kernel still counted a recovery from a time-out at the last sample."""
+    """Return whether the sender was still recovering from a time-out at the last sample, by the
+    kernel's counters.
+    """
     counted, times = samples.timeout_ns, samples.at_ns
     if len(counted) < 2:
         return False
@@ -76,15 +79,15 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def overlap_ns(spans: Sequence[Span], since_ns: int, until_ns: int) -> int:
-    """Return how much, in ns, of the time between two times lies in intervals that do not
+    """Return for how long, in ns, the time between two times lies in intervals, which must not
     overlap.
     """
     return sum(max(0, min(end, until_ns) - max(start, since_ns)) for start, end in spans)
 
 
 def _counted(samples: ConnectionSamples, rto_min_ns: int) -> Iterator[Span]:
-    """Yield the recoveries that the kernel counted, each with the wait before it. One that begins
-    between two samples lasts until the second; any other ends after the first.
+    """Yield the recoveries that the kernel counted, each with the wait before it. A recovery that
+    begins between two samples lasts until the second one; any other begins at the first one.
     """
     times, counted = samples.at_ns, samples.timeout_ns
     for index in range(len(counted) - 1):
@@ -116,7 +119,7 @@ def _unchanged_intervals(samples: ConnectionSamples, *, acks_packets: bool) -> I
 
 
 def _states(samples: ConnectionSamples, *, acks_packets: bool) -> list[tuple[int, ...]]:
-    """Return for each sample the values that change as long as the sender makes progress."""
+    """Return the values of each sample that change as long as the sender makes progress."""
     sent = () if acks_packets else (samples.unacked_bytes,)
     columns = (samples.acked_bytes, samples.retrans_packets, samples.cwnd_bytes, *sent)
     return list(zip(*(column for column in columns if column), strict=True))

@@ -55,8 +55,8 @@ def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
 
 
 def _corrupts(job: Job) -> bool:
-    """Return whether packets can be corrupted so that the receiver drops them by their checksum; no
-    counter includes these.
+    """Return whether the path can corrupt packets so that the receiver drops them because of their
+    checksum; no counter includes these drops.
     """
     return any(each.corrupt_ratio > 0 for path in job.paths for each in (path.down, path.up))
 
