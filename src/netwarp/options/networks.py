@@ -17,11 +17,10 @@ Misfit = tuple[str, str]
 _WITHOUT = (
     "file", "chunks", "resume", "dial", *(row.name for row in RACING if row.workload),
 )  # fmt: skip
-"""Options that are accepted only between two hosts."""
+"""Options that are accepted only without a network, on a path between two hosts."""
 _SHARED = ("dumbbell", "parking-lot")
-"""Shapes whose flows share links until they are stopped; with the others, content of a given size
-is sent.
-"""
+"""Shapes in which flows share links and run until they are stopped; with the other shapes, content
+of a given size is sent."""
 
 
 def misfits(shape: str | None) -> Mapping[str, Misfit]:
