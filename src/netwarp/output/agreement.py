@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Answer(StrEnum):
-    """The answer to whether a cell agrees in virtual and real time."""
+    """Whether a cell agrees in virtual and real time."""
 
     AGREES = "agrees"
     DIFFERS = "differs"
@@ -62,7 +62,7 @@ class AgreementCell:
 
     @property
     def answer(self) -> Answer:
-        """The answer to whether the cell agrees in virtual and real time."""
+        """Whether the cell agrees in virtual and real time."""
         return _ANSWERS[self.comparison.verdict]
 
 
@@ -75,11 +75,12 @@ class Agreement:
     metric: str
     relevant: float
     cells: tuple[AgreementCell, ...]
-    """The cells; their comparisons are one family (Holm)."""
+    """The cells. Their comparisons are adjusted together, as one family (Holm)."""
     only_virtual: tuple[Factors, ...]
     only_real: tuple[Factors, ...]
     asked: PathAsked | None
-    """The path in virtual time; None if it is not the same in all cells, or changes over time."""
+    """The configured path in virtual time; None if it is not the same in all cells, or changes over
+    time."""
 
     @property
     def family(self) -> list[Comparison]:
@@ -172,8 +173,8 @@ def agreement(
 
 
 def path_asked(job: Job | None) -> PathAsked | None:
-    """Return rates, delays and losses of a job's path; None if there are several paths, or the path
-    changes over time.
+    """Return the configured rates, delays and losses of a job's path; None if there are several
+    paths, or if the path changes over time.
     """
     if job is None or len(job.paths) > 1 or not job.timeline.is_empty:
         return None
@@ -249,7 +250,7 @@ def _refuse_another_study(virtual: RunData, real: RunData) -> None:
 def _by_shared_factors(
     cells: Sequence[CellResult], real: RunData
 ) -> dict[frozenset[tuple[str, str]], CellResult]:
-    """Return cells by their levels of those factors that the study in real time also varies.
+    """Return cells by their levels of the factors that the study in real time also varies.
 
     Raises:
         InputError: two cells differ only in factors that the study in real time does not vary.

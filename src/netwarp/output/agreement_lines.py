@@ -32,7 +32,7 @@ STYLES = {
     Answer.NOT_COMPARED: "red",
 }
 MANY = {Answer.AGREES: "agree", Answer.DIFFERS: "differ"}
-"""Verbs in the plural for answers that several cells have."""
+"""Verbs in the plural, for answers that apply to several cells."""
 NOTHING = "–"
 
 

@@ -55,7 +55,7 @@ class Baseline:
 
     @property
     def side(self) -> Side:
-        """Return the results in the baseline as one side of a comparison."""
+        """Return the results in the baseline as one of the two sides of a comparison."""
         runs = [
             RunResult(
                 run=f"c{index:03}-r{replicate:02}",
@@ -75,7 +75,7 @@ class Baseline:
 
 
 class Standing(StrEnum):
-    """The answer to how a cell compares with its baseline."""
+    """How a cell compares with its baseline."""
 
     UNCHANGED = "unchanged"
     """The records are the same, byte for byte; or, if programs or cells differ, the values are. A
@@ -92,7 +92,7 @@ class Standing(StrEnum):
     or have no value any more.
     """
     UNDECIDED = "undecided"
-    """The values changed, and none of the other answers is shown to be true."""
+    """The values changed, but it is undecided which of the other answers is true."""
     MISSING = "missing"
     """Only the baseline has this cell."""
     NEW = "new"
@@ -119,13 +119,13 @@ class CellStanding:
 
 @dataclass(frozen=True)
 class BaselineByMetric:
-    """All cells compared with a baseline by one metric."""
+    """The cells of a study, compared with a baseline by one metric."""
 
     difference: Difference
     cells: tuple[CellStanding, ...]
     """The cells in both, then those only in the baseline, then those only in the new results."""
     is_gone: bool = False
-    """Whether no run has the metric any more."""
+    """Whether no run has the metric any more, although the baseline has it."""
 
     @property
     def counts(self) -> Mapping[Standing, int]:
@@ -140,13 +140,12 @@ class BaselineComparison:
     file: str
     relevant: float
     """Largest change that counts as `within`: the smallest relevant difference of the study that
-    was run.
-    """
+    was run."""
     metrics: tuple[BaselineByMetric, ...]
 
     @property
     def standings(self) -> frozenset[Standing]:
-        """All answers on cells, for any metric."""
+        """The answers for all cells and metrics."""
         return frozenset(cell.standing for each in self.metrics for cell in each.cells)
 
     def to_json(self) -> dict[str, Any]:
@@ -278,8 +277,8 @@ def _is_lost(before: Samples, now: Samples) -> bool:
     """Return whether a run failed, or has no value although the earlier run with the same seed had
     one.
 
-    If no seed is the same: whether some run has no value although all had one, or none has one any
-    more.
+    If no seed is the same: whether a run has no value although all earlier runs had one, or no run
+    has one any more.
     """
     if any(sample.value is None and sample.failed for sample in now.values()):
         return True
@@ -291,7 +290,9 @@ def _is_lost(before: Samples, now: Samples) -> bool:
 
 
 def _repeats(before: Samples, now: Samples) -> bool:
-    """Return whether the replicates that both have are the same in seeds and values."""
+    """Return whether the replicates that two sets of samples have in common have the same seeds and
+    values.
+    """
     both = before.keys() & now.keys()
     return len(both) == min(len(before), len(now)) and all(
         before[each].seed == now[each].seed and before[each].value == now[each].value
@@ -301,7 +302,7 @@ def _repeats(before: Samples, now: Samples) -> bool:
 
 def _is_within(before: Samples, now: Samples, relevant: float) -> bool:
     """Return whether two sets of samples have the same replicates and seeds, and values that differ
-    by `relevant` at most; no value equals no value.
+    by at most `relevant`. Two missing values count as equal.
     """
     return before.keys() == now.keys() and all(
         before[each].seed == now[each].seed
@@ -334,7 +335,7 @@ def _seeds(data: RunData) -> tuple[int, ...]:
 
 
 def _without_folders(conditions: Mapping[str, str]) -> dict[str, str]:
-    """Return conditions in which file names do not have the folders of this machine."""
+    """Return conditions in which file names are without the folders of this machine."""
     return {
         key: PurePath(value).name if value.startswith("/") else value
         for key, value in conditions.items()

@@ -17,13 +17,12 @@ from netwarp.version import __version__
 
 FORMAT = 1
 MOST_BYTES = 64 << 20
-"""Largest baseline file that is read, in bytes: some hundred thousand cells."""
+"""Maximum size of a baseline file in bytes: some hundred thousand cells."""
 
 
 _Value = Annotated[FiniteFloat, Field(ge=-1e30, le=1e30)]
-"""A value in a baseline. No metric is larger than these bounds, within which differences stay
-finite.
-"""
+"""A value in a baseline. It lies within bounds that no metric exceeds, so that differences stay
+finite."""
 
 
 class _Part(BaseModel):

@@ -29,7 +29,7 @@ STYLES: Mapping[Standing, str] = {
     Standing.NEW: "yellow",
 }
 MOST_CELLS = 20
-"""Most cells that are printed for each metric."""
+"""Maximum number of cells that are printed for each metric."""
 
 
 def baseline_lines(found: BaselineComparison, directory: Path) -> list[Text]:
@@ -64,8 +64,8 @@ def _lines_of_one(found: BaselineByMetric, directory: Path) -> Iterator[Text]:
 
 
 def standing_text(cell: CellStanding, found: BaselineByMetric) -> str:
-    """Return as text both values of a cell and the verdict, or which of the two results lacks the
-    cell.
+    """Return as text both values of a cell and the verdict; if one of the two results lacks the
+    cell, that is the text.
     """
     if cell.standing is Standing.MISSING:
         return "only the baseline has it"

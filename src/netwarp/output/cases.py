@@ -48,15 +48,15 @@ passed.
 
 @dataclass(frozen=True)
 class Case:
-    """One check of the results: a test case."""
+    """One check of the results, as a test case."""
 
     suite: Suite
     name: str
     outcome: Outcome
     word: str
-    """The answer in one or two words, such as `does not hold`."""
+    """The outcome in one or two words, such as `does not hold`."""
     found: str
-    """The finding, in one line."""
+    """What the check found, in one line."""
 
 
 def cases(data: RunData, compared: BaselineComparison | None = None) -> list[Case]:

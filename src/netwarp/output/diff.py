@@ -64,9 +64,8 @@ class Difference:
 
     metric: str
     against: Factors
-    """The level of the cells by which values are divided, by its factor; empty if the values
-    themselves are compared.
-    """
+    """The level of the cells by whose values others are divided, by its factor; empty if values are
+    compared as they are."""
     cells: tuple[CellChange, ...]
     """The cells that both directories have; their comparisons are one family (Holm)."""
     only_before: tuple[Factors, ...]
@@ -106,7 +105,7 @@ def differences(
         after: the run directory that is compared with it.
         metrics: names of metrics; empty for the main ones of `after`.
         against: a level by its factor: each cell's values are divided by those of the cell with
-            this level, so that changes of ratios are compared. None to compare the values.
+            this level, so that ratios are compared. None to compare the values themselves.
 
     Raises:
         InputError: one of them does not have such a metric or level, or they have no cell in
@@ -122,8 +121,8 @@ def differences(
 
 
 def _refuse_apart(before: RunData, after: RunData) -> None:
-    """Refuse two directories without a common cell; the message names the factors in which they
-    differ.
+    """Refuse two directories that have no cell in common; the message names the factors in which
+    they differ.
     """
     keys = [{_key(cell) for cell in data.results.cells} for data in (before, after)]
     if keys[0] & keys[1]:
@@ -197,8 +196,8 @@ def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samp
 
 
 def _divided(samples: Samples, base: Samples) -> dict[int, Sample]:
-    """Return samples divided by those of the same replicate in `base`; where that is 0 there is no
-    value.
+    """Return samples divided by those of the same replicate in `base`; None as the value where that
+    is 0.
     """
     found = {}
     for replicate in sorted(samples.keys() & base.keys()):

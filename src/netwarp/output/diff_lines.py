@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
     """Return lines with the conditions that differ and, for each metric, the cells that changed and
-    the number of others.
+    the number of those that did not.
 
     Args:
         found: the differences by each metric.
@@ -57,8 +57,8 @@ def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
 
 
 def both_text(cell: CellChange, found: Difference) -> str:
-    """Return both values of a cell as text, in one unit; if they were divided by a level's, both
-    are ratios.
+    """Return both values of a cell as text, in one unit; if they were divided by those of a level,
+    as ratios.
     """
     if found.against:
         before, after = (

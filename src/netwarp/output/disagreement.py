@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Cause = Literal["path", "CPU", "cross traffic", "offloads", "unknown"]
 EXPLAINS = 0.25
-"""Share of a difference that CPU time must reach in order to explain it."""
+"""Minimum share of a difference that CPU time must reach to count as its explanation."""
 RTT_LEAST_S = RTT_LEAST_NS / NS_PER_S
 
 
@@ -34,7 +34,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class PathAsked:
-    """Rates, delays and losses of the path in virtual time, in both directions."""
+    """The configured rates, delays and losses of the path in virtual time, in both directions."""
 
     rtt_s: float
     rate_down_bit_s: int | None
@@ -64,7 +64,7 @@ def reasons(
     relevant: float,
     offloads: Mapping[str, Sequence[str]],
 ) -> tuple[Reason, ...]:
-    """Return possible reasons why a cell differs.
+    """Return possible reasons why a cell differs in real time from virtual time.
 
     Args:
         asked: the path in virtual time; None if unknown.

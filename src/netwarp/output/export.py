@@ -96,7 +96,7 @@ def to_iperf3(data: RunData) -> Iterator[str]:
     """Yield a JSON array with what iperf3 would have printed for each run.
 
     Raises:
-        InputError: runs have several workloads, and iperf3 has no form for that.
+        InputError: runs have several workloads, which iperf3's format cannot express.
     """
     if data.study.cells[0].workloads:
         raise InputError(
@@ -107,7 +107,9 @@ def to_iperf3(data: RunData) -> Iterator[str]:
 
 
 def _json_array(objects: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield an array of objects as `json.dumps` with an indent of two would return it."""
+    """Yield the text of a JSON array of objects, as `json.dumps` with an indent of two returns
+    it.
+    """
     before = "[\n  "
     for each in objects:
         # Texts have no line breaks in JSON, which writes them as \\n.

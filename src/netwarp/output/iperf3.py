@@ -183,8 +183,8 @@ def _acknowledged(
     """Return the bytes acknowledged to TCP's sender between samples that are at least one second
     apart.
 
-    Empty if connections were not sampled, or samples do not count content: with TLS and QUIC they
-    include the overhead of encryption, and with SCTP there is no such count.
+    Empty if connections were not sampled, or samples do not count content: with TLS and QUIC the
+    counts include the overhead of encryption, and SCTP has no such count.
     """
     if job is None or not received(job, records):
         return []

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 _ELEMENTS = {"failed": "failure", "undecided": "error", "skipped": "skipped"}
-"""XML elements for cases that have not passed; CI servers show each with its message."""
+"""XML elements for cases that have not passed; CI servers show the message of each."""
 
 
 def junit_xml(data: RunData, listed: Sequence[Case]) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netwarp.results.comparisons import Comparisons
 
 MOST_ROWS = 100
-"""Most rows of a table, because a summary may not exceed a size (1 MiB on GitHub)."""
+"""Maximum number of rows of a table, because the size of a summary is limited (1 MiB on GitHub)."""
 _TITLES = {
     "runs": "Runs", "expectations": "Expectations", "claims": "Claims", "baseline": "Baseline",
 }  # fmt: skip
@@ -98,8 +98,8 @@ def _results(data: RunData, compared: Comparisons) -> Iterator[str]:
 
 
 def _how_to_repeat(data: RunData) -> Iterator[str]:
-    """Yield lines with what is needed to repeat the results: number of runs, seed, kernel, hash and
-    command.
+    """Yield lines with the data needed to repeat the results: number of runs, seed, kernel, hash
+    and command.
     """
     kernel = _escaped(kernels_text(data.provenance))
     runs = f"{len(data.results.runs)} runs, seed {data.study.seed}, kernel {kernel}"
@@ -124,7 +124,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
 
 
 def _escaped(text: str) -> str:
-    """Return a text with escapes, so that nothing in it is read as Markdown or HTML."""
+    """Return a text with escapes, so that none of it is interpreted as Markdown or HTML."""
     plain = without_controls(text).replace("\n", " ").replace("\\", "\\\\")
     for sign in "|*_`[]":
         plain = plain.replace(sign, f"\\{sign}")

@@ -12,7 +12,7 @@ BASELINE_START = '{\n "netwarp_baseline": '
 
 
 def refuse_foreign(what: str, path: Path, start: str) -> None:
-    """Refuse a file that cannot be written, or whose content is not netwarp's.
+    """Refuse a file that cannot be written, or that was not written by netwarp.
 
     Args:
         what: the option or command that names it, for the message.

@@ -27,7 +27,8 @@ SIGNALLED = 128
 in shells.
 """
 PRINTED_BYTES = 1 << 20
-"""Most bytes of a program's output in the object: as many as its record has of standard output."""
+"""Maximum number of bytes of a program's output in the object: as many as its record contains of
+standard output."""
 HIDDEN = re.compile(r"(?:/tmp|/run|/dev/shm)/[^\s:;,'\"()]+")
 """Paths below folders that programs see without the machine's files
 (endpoint/programs/src/root.rs).
@@ -76,12 +77,12 @@ def _with_what_was_measured(run: RunResult, data: RunData) -> RunResult:
 
 
 def time_taken(virtual_s: float, wall_s: float) -> str:
-    """Return as text the time that all runs took, in s of virtual time and of wall time."""
+    """Return as text the time that all runs took, in s of virtual time and in s of wall time."""
     return f"{virtual_s:.6g} s on the run's clock in all, {number(wall_s, 2)} s of yours"
 
 
 def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
-    """Return as text the time that the client took and what happened to packets, or why a run
+    """Return as text the time that the client took and the numbers of packets, or why a run
     failed.
     """
     took = time_taken(summary["virtual_s"], summary["wall_s"])
@@ -129,8 +130,8 @@ def _dropped(metrics: Mapping[str, float | None], direction: str) -> str:
 
 
 def hidden_file_hint(summary: Mapping[str, Any]) -> str:
-    """Return a hint that programs do not see a file of this machine, if the output of one seems to
-    say that it missed the file; else "".
+    """Return a hint that programs do not see a file of this machine, if the output of one contains
+    a message that it is missing; else "".
     """
     lines = [line for side in ("client", "server") for line in summary[side]["stderr"].splitlines()]
     missed = (line for line in lines if any(words in line for words in MISSING))
@@ -156,7 +157,7 @@ def _means(data: RunData) -> str:
 
 def askers(job: Job) -> dict[str, list[str]]:
     """Return the programs in a job's commands, and their libraries, that read CPU values which
-    differ each time.
+    differ each time, such as its random numbers.
 
     Returns:
         The names of the instructions that read such values, by program or library.

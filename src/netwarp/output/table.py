@@ -87,11 +87,10 @@ def result_blocks(data: RunData, width: int = WIDTH) -> list[Table | Text | Padd
 
 
 MOST_SHOWN = 40
-"""Most characters of a condition that is listed in the line of conditions; longer ones are left
-out.
-"""
+"""Maximum number of characters of a condition in the line of conditions; longer ones are left
+out."""
 USUAL = {"path.mtu": "1500", "path.loss": "0%", "workload.kind": "bulk", "workload.verify": "true"}
-"""Values of conditions that are usual, and so are not listed."""
+"""Usual values of conditions, which are therefore not listed."""
 
 
 def conditions_text(data: RunData) -> str:
@@ -117,14 +116,14 @@ def conditions_text(data: RunData) -> str:
 
 
 def _is_of_another(key: str) -> bool:
-    """Return whether a key is one of a link or of the second path; such keys begin with the name of
-    that.
+    """Return whether a key belongs to a link or to the second path; such keys begin with the name
+    of that.
     """
     return key.startswith(("link.", SECOND_PATH))
 
 
 def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
-    """Return conditions in which equal rates of both directions are one key."""
+    """Return conditions in which two equal rates, one for each direction, are replaced by one."""
     down, up = fixed.get("path.rate_down"), fixed.get("path.rate_up")
     if down is None or down != up:
         return dict(fixed)
@@ -136,7 +135,9 @@ def _with_one_rate(fixed: Mapping[str, str]) -> dict[str, str]:
 
 
 def _names(data: RunData) -> dict[str, str]:
-    """Return names of contenders that say more than their level, such as QUIC with its stack."""
+    """Return the names of contenders, with details that their levels do not have, such as the stack
+    of QUIC.
+    """
     for key in ("transport.stack.name", "transport.quic.stack.name"):
         if key in data.fixed:
             return {"quic": f"{level_text('transport', 'quic')} ({data.fixed[key]})"}
