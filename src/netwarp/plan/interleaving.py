@@ -12,8 +12,8 @@ from netwarp.study.contenders import contender_factor
 def interleaved(
     runs: Sequence[PlannedRun], seed: int, against: str | None = None
 ) -> list[PlannedRun]:
-    """Return runs in an order in which a path that changes slowly affects all cells alike, and
-    compared runs are neighbours.
+    """Return runs in an order in which a path that changes slowly affects all cells alike, and runs
+    that are compared follow one another.
 
     Replicates come one after another. Within a replicate the conditions are in random order; under
     each condition its contenders run in random order, with no other run in between.
@@ -39,7 +39,5 @@ def interleaved(
 
 
 def _drawn(seed: int, *parts: object) -> str:
-    """Return a key by which things are sorted in random order: a hash, so that the order is the
-    same each time.
-    """
+    """Return a sort key for random order: a hash, so that the order is the same each time."""
     return sha256("\0".join(map(str, (seed, *parts))).encode()).hexdigest()

@@ -52,7 +52,7 @@ class JobText:
 
     @cached_property
     def _measured(self) -> str:
-        """The job's text without the run's name, which `job_sha256` hashes."""
+        """The job's text without the run's name, from which `job_sha256` is computed."""
         return _object({key: written for key, written in self._fields.items() if key != "run"})
 
 
@@ -70,7 +70,7 @@ class JobWriter:
 
         Args:
             template: the cell's job, without the values that differ from run to run.
-            drawn: names of the slots for random times, from `random_times.drawn_slots`.
+            drawn: names of the slots for random times, as `random_times.drawn_slots` returns them.
             places: index in the study of each of the job's workloads, on which their seeds depend.
         """
         timeline, random = template.timeline, EVENTS in drawn
@@ -107,7 +107,7 @@ class JobWriter:
         return _object(self._fields(path, own))
 
     def _fields(self, table: Wire, own: Mapping[str, str]) -> dict[str, str]:
-        """Return the values of a table as JSON, by key; `own` already has the text of some keys."""
+        """Return the values of a table as JSON, by key; for the keys in `own`, their text there."""
         values, find = vars(table), self._written.get
         return {
             key: own[key]
@@ -122,8 +122,8 @@ class JobWriter:
 
 @cache
 def _keys(table: type[Wire]) -> list[tuple[str, object]]:
-    """Return a table's keys, each with the default value at which it is left out, or an object that
-    equals no value if it has none.
+    """Return a table's keys, each with the default value at which it is left out of a job; for a
+    key without one, an object that equals no value.
     """
     fields = sorted(table.model_fields.items())
     return [(key, object() if each.is_required() else each.default) for key, each in fields]

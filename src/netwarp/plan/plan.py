@@ -45,7 +45,7 @@ class PlannedRun:
     random: tuple[str, ...] = ()
     """What is random in the cell's runs, such as `loss`; empty if all replicates are the same."""
     random_later: Mapping[str, float] = field(default_factory=dict)
-    """What is random, too, in runs that last longer than a time: that time, in s."""
+    """What is random only in runs that last longer than a time: that time in s, by its name."""
 
     @cached_property
     def run(self) -> str:

@@ -17,7 +17,7 @@ _PURPOSES = {"handover": Purpose.HANDOVER, "outage": Purpose.OUTAGE}
 
 
 def drawn_slots(cell: Cell) -> tuple[str, ...]:
-    """Return the names of the slots of a cell's job that contain random times."""
+    """Return the names of the slots in a cell's job that are filled with random times."""
     events = (EVENTS,) if cell.sections.path.has_random_times else ()
     jittered = enumerate(sections.workload.start_jitter_ns for sections in cell.of_each_workload)
     return events + tuple(numbered(START, index) for index, jitter_ns in jittered if jitter_ns)

@@ -13,9 +13,7 @@ REAL_TIME = "real time"
 DRAWN_START = "start"
 DRAWN_EVENTS = "times of events"
 DETERMINISTIC_DISCIPLINES = frozenset({"codel"})
-"""Disciplines of the kernel that draw no random number: they neither hash flows nor drop at
-random.
-"""
+"""Qdiscs of the kernel that draw no random number: they neither hash flows nor drop at random."""
 
 
 def randomness(job: Job, *, start: bool = False, events: bool = False) -> tuple[str, ...]:
@@ -53,8 +51,8 @@ BBR_DRAWS = "BBR's cycle"
 
 
 def own_draws(job: Job) -> tuple[str, ...]:
-    """Return what stacks of a job draw by themselves from the guest's random numbers, which follow
-    from the run's seed; empty if nothing of it can change a result.
+    """Return what the stacks of a job draw from the guest's random numbers, which follow from the
+    run's seed; empty if that cannot change a result.
 
     Kernel TCP, SCTP and MPTCP, and TLS over TCP, draw ports, sequence numbers, tags and keys, none
     of which changes a size or a time. Two replicates of QUIC are often equal to a millionth while
@@ -79,7 +77,7 @@ def own_draws(job: Job) -> tuple[str, ...]:
 
 
 def drawn_later(job: Job) -> dict[str, float]:
-    """Return what is random only in runs of a job that last longer than a time in s: that time, by
+    """Return what is random only in runs of a job that last longer than a time: that time in s, by
     the text of what is random.
     """
     found: dict[str, float] = {}

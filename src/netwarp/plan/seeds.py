@@ -50,8 +50,8 @@ def redraw_seed(study_seed: int, replicate: int, path: int) -> int:
 
 
 def numbered(slot: str, workload: int) -> str:
-    """Return the name of a slot for the workload with this index; that for the first workload has
-    no number.
+    """Return the name of a slot with the index of its workload. The first workload's slot has no
+    number.
     """
     return f"{slot}{workload}" if workload else slot
 
@@ -78,9 +78,9 @@ def replicate_seeds(
 
 
 def earliest_replicate(study_seed: int, replicate: int) -> tuple[int, int]:
-    """Return the seed of another study in which an early replicate has all seeds of this one, and
-    the number of that replicate: nearly always 0, 1 or 2, so that a single run can soon be
-    repeated.
+    """Return the seed of another study, and the number of one of its first replicates, such that
+    this replicate has all seeds of the given one. The number is nearly always 0, 1 or 2, so that a
+    single run can soon be repeated.
 
     `derive` hashes the study's seed first and the replicate second, and SplitMix64 is a bijection:
     for each replicate number there is exactly one seed. The result is the first of these that a
@@ -104,7 +104,7 @@ def evenly_below(bound: int, *parts: int) -> int:
 
 
 def derive(*parts: int) -> int:
-    """Return the hash of numbers, in their order, as one 64-bit number."""
+    """Return a hash of several numbers and their order, as one 64-bit number."""
     state = 0
     for part in parts:
         state = splitmix64(state ^ splitmix64(part & _MASK))

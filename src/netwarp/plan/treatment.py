@@ -1,5 +1,4 @@
-"""Equal treatment: the settings of each transport of a study, and which of them are different from
-the others'.
+"""Equal treatment: compares the settings of a study's transports, and lists which differ, and why.
 
 Unequal initial windows, buffers and congestion controls explain many published differences between
 transports (Wolsing et al., "A performance perspective on web optimized protocol stacks", ANRW
@@ -26,16 +25,16 @@ from netwarp.wire import Job
 from netwarp.workloads import workload_of
 
 NOT_ITS_OWN = "–"
-"""The text for a setting that a transport does not have."""
+"""The text shown for a setting that a transport does not have."""
 THE_HOSTS = "the programs' or the hosts' own"
-"""The text for a setting that programs choose themselves or take from their hosts."""
+"""The text shown for a setting that programs choose themselves or take from their hosts."""
 THE_PROGRAMS = "the programs' own"
-"""The text for a setting that only programs choose."""
+"""The text shown for a setting that only programs choose."""
 PACED_CONGESTION = frozenset({"bbr", "bbr2"})
 
 
 class TreatmentRow(TypedDict):
-    """One setting of one transport."""
+    """One setting of one transport, and whether it differs from the others'."""
 
     setting: str
     transport: str
@@ -49,8 +48,8 @@ class TreatmentRow(TypedDict):
 
 
 def equal_treatment(study: Study, *, sets_hosts: bool = True) -> list[TreatmentRow]:
-    """Return the value of each setting for each transport, with a reason for each that is
-    different.
+    """Return the value of each setting for each transport, with the reason for each value that
+    differs from the others'.
 
     Args:
         study: a validated study.
@@ -104,9 +103,7 @@ def _value(
 
 @dataclass(frozen=True)
 class _Treated:
-    """A transport in a cell, with the sections and the job of its workload, whose settings are
-    listed.
-    """
+    """A transport in a cell, with the sections and the job from which its settings are read."""
 
     sections: CellSections
     job: Job
@@ -170,8 +167,8 @@ def _mss(treated: _Treated) -> str:
 
 
 def _option_text(option: OwnOption) -> Callable[[_Treated], str]:
-    """Return a function that returns as text the value of an option which not every transport
-    has.
+    """Return a function that returns the value of an option as text. The option is one that not
+    every transport has.
     """
 
     def value_of(treated: _Treated) -> str:

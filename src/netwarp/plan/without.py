@@ -12,7 +12,7 @@ from netwarp.study.cells.left_out import remaining
 from netwarp.transports import is_simulated
 
 OF_HOSTS = "mtu"
-"""The only key of `[path]` that sets a property of the hosts, too."""
+"""The only key of `[path]` that also sets a property of the hosts."""
 _LEFT_OUT = frozenset(key for row in PATH_PROPERTIES if row.key != OF_HOSTS for key in row.keys)
 QUESTIONS = ("figure", "claim", "expect", "control", "quick", "capture")
 """Tables that do not change a run's measurements, and may name the keys that are left out."""
