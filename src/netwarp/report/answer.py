@@ -29,15 +29,12 @@ class Answer:
     sentences: list[str]
     grid: VerdictGrid | None
     open: str | None
-    """Text on how many replicates would decide the undecided comparisons; None if all are
-    decided.
-    """
+    """Text on how many replicates would decide the comparisons that are undecided; None if all are
+    decided."""
 
 
 def answers(data: RunData) -> list[Answer]:
-    """Return the answer to the study's question for each main metric about which something can be
-    said.
-    """
+    """Return the answer to the study's question for each main metric, if there is one."""
     return [
         Answer(
             metric_named(compared.metric).title,
@@ -93,11 +90,11 @@ class VerdictGrid:
     heads: list[list[str]]
     """Heading of each column, as lines."""
     rows: list[tuple[str, list[GridCell | None]]]
-    """Title and cells of each row; None in place of a cell that does not exist."""
+    """Title and cells of each row; None where the grid has no cell."""
 
 
 MOST_CONDITIONS_ACROSS = 8
-"""Most conditions that are columns; more would be too wide for the page."""
+"""Maximum number of conditions that are columns; more would be too wide for the page."""
 
 
 def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
@@ -131,7 +128,7 @@ def verdict_grid(compared: Comparisons) -> VerdictGrid | None:
 
 
 SLIGHT, STRONG = 1.1, 2.0
-"""Ratio below which the colour of a difference is faint, and ratio from which on it is full."""
+"""Ratios of a difference: below the first its colour is faint, from the second on it is full."""
 
 
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
@@ -185,7 +182,9 @@ def _where(count: int, conditions: int) -> str:
 
 
 def _span(found: Sequence[Comparison], compared: Comparisons) -> str:
-    """Return as text the smallest and the largest of the differences; "" if none is decided."""
+    """Return as text the smallest and the largest of the decided differences; "" if none is
+    decided.
+    """
     decided = [c for c in found if c.verdict.decided and c.scale == "ratio"]
     texts = [
         effect_text(c, compared.metric)

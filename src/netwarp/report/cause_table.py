@@ -11,7 +11,8 @@ from netwarp.results import CellResult, Results
 from netwarp.wording import cell_text
 
 NEGLIGIBLE = 0.005
-"""Share of time below which a cause is not in the text, because it would be rounded to 0 %."""
+"""Minimum share of time of a cause that the text names, because a smaller one would be rounded to 0
+%."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class CauseRow:
 
 @dataclass(frozen=True)
 class CauseTable:
-    """All cells whose bottlenecks were sampled."""
+    """The table of causes, with a row for each cell whose bottleneck was sampled."""
 
     legend: list[tuple[str, str, str]]
     """The causes that occur: name, colour and description of each."""

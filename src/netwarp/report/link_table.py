@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netwarp.wire import Direction, Job
 
 MOST_ROWS = 400
-"""Most rows of the table; those of the first cells are shown."""
+"""Maximum number of rows of the table; those of the first cells are shown."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _mean(cell: CellResult, link: str, name: str, direction: Direction) -> float
 
 
 def _counted(packets: float | None) -> str:
-    """Return a mean count as text, in which only 0 is shown as 0."""
+    """Return a mean count as text. Only a count of 0 is shown as 0."""
     if packets is None:
         return "–"
     return count(round(packets)) if packets >= 1 or packets == 0 else number(packets, 1)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 MOST_RUNS = 24
-"""Most runs drawn on the page; with more it would load slowly."""
+"""Maximum number of runs that are drawn on the page; with more it would load slowly."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class MedianRuns:
     cells: int
     """Number of cells of the study, shown or not."""
     metric: str
-    """Title of the metric of which each shown run has its cell's median."""
+    """Title of the metric by which median runs are chosen."""
 
 
 def median_runs(data: RunData) -> MedianRuns | None:
-    """Draw the median run of each cell; None if nothing was recorded over time, or nothing but
+    """Draw the median run of each cell; None if no run recorded anything over time, or only
     samples.
 
     If there are many cells, conditions at even distances are chosen, with all contenders of each.
@@ -57,7 +57,7 @@ def median_runs(data: RunData) -> MedianRuns | None:
 
 
 def chosen_cells(results: Results) -> list[CellResult]:
-    """Return at most `MOST_RUNS` cells."""
+    """Return at most `MOST_RUNS` cells, whose median runs are drawn."""
     conditions = [cells for _, cells in results.conditions()]
     contenders = max((len(cells) for cells in conditions), default=1)
     room = max(1, MOST_RUNS // contenders)
@@ -66,7 +66,9 @@ def chosen_cells(results: Results) -> list[CellResult]:
 
 
 def median_run(cell: CellResult, metric: str) -> RunResult | None:
-    """Return the run with the median of a metric, or the lower of two; None if no run succeeded."""
+    """Return the run whose value of a metric is the median, the lower one of two; None if no run
+    succeeded.
+    """
     measured = [(value, run) for run in cell.runs if (value := run.value(metric)) is not None]
     measured.sort(key=lambda pair: (pair[0], pair[1].replicate))
     return measured[(len(measured) - 1) // 2][1] if measured else None

@@ -31,17 +31,17 @@ NOTES_GAP, NOTE_LINE = 18.0, 14.0
 LINE_CHARACTERS = 38
 """Most characters in a line beside a link, so that it stays between the link's routers."""
 MOST_TEXTS = 3
-"""Most texts of one link, from different cells, that are all shown."""
+"""Maximum number of texts from different cells that are all shown for one link."""
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A router, or several hosts that are alike."""
+    """A node in the drawing: a router, or several hosts that are alike."""
 
     place: Place
     name: str
     notes: list[str]
-    """What the link of a host does to packets, as lines."""
+    """What the link of a host does to packets, such as delay and loss, as lines."""
     kind: str
     """`router`, `host`, or `hosts` for several."""
 
@@ -73,8 +73,8 @@ class DrawnFlow:
     """Workloads between the same groups of hosts, or programs on several of them."""
 
     points: str
-    """Route of the flow's packets, as SVG's points; empty for programs on several hosts, each of
-    which may send to any other."""
+    """Route of the flow's packets, as the points of an SVG polyline; empty for programs on several
+    hosts, each of which may send to any other."""
     colour: int
     """Index of the flow's colour, from 0."""
     text: str
@@ -162,7 +162,9 @@ def _host_node(group: HostGroup, place: Place) -> DrawnNode:
 def _links(
     network: Network, job: Job, texts: Sequence[LinkDoes], place_of: Mapping[str, Place]
 ) -> list[DrawnLink]:
-    """Return the drawn links: one between two places, however many hosts are at them."""
+    """Return the links as they are drawn: one between two nodes, whatever the number of hosts
+    there.
+    """
     drawn: dict[tuple[Place, Place], DrawnLink] = {}
     for link, path, does in zip(network.links, job.paths, texts, strict=True):
         ends = place_of[link.first], place_of[link.second]
@@ -177,7 +179,9 @@ def _links(
 
 @dataclass(frozen=True)
 class LinkDoes:
-    """What a link does to packets in each direction, in all cells; empty if nothing."""
+    """What a link does to packets in each direction, such as delay and loss, in all cells; empty if
+    nothing.
+    """
 
     up: str
     down: str
@@ -203,12 +207,16 @@ def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
 
 
 def _in_all_cells(cells: Iterable[Sequence[str]]) -> str:
-    """Return as text what a link's direction does in all cells, property by property."""
+    """Return as text what a direction of a link does to packets in all cells, property by
+    property.
+    """
     return ", ".join(filter(None, map(_distinct, zip(*cells, strict=True))))
 
 
 def _distinct(texts: Iterable[str]) -> str:
-    """Return the texts of one property as one text, in the order of the cells."""
+    """Return the different texts that cells have for one property as one text, in the order of the
+    cells.
+    """
     distinct = list(dict.fromkeys(texts))
     if len(distinct) > MOST_TEXTS:
         return f"{distinct[0]} to {distinct[-1]} ({len(distinct)} values)"

@@ -18,7 +18,7 @@ COLUMN, ROW, HOST_ROW = 360.0, 250.0, 62.0
 HOST_REACH = 190.0
 """Distance from a router to the hosts beside it, in pixels."""
 MOST_ALONE = 3
-"""Most hosts that are alike and are still drawn one by one."""
+"""Maximum number of hosts that are alike but drawn one by one."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class HostGroup:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a node is drawn: coordinates in pixels."""
+    """The position of a node in the drawing, in pixels."""
 
     x: float
     y: float
@@ -53,7 +53,7 @@ class Place:
 def groups_of(
     network: Network, link_texts: Mapping[str, tuple[str, ...]], clients: frozenset[str]
 ) -> list[HostGroup]:
-    """Return the hosts of a network in groups of hosts that are alike.
+    """Divide the hosts of a network into groups of hosts that are alike, and return these.
 
     Args:
         network: hosts, routers and links.

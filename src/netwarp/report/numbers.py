@@ -28,18 +28,18 @@ from netwarp.wording import (
 
 @dataclass(frozen=True)
 class NumberCell:
-    """One field of the table."""
+    """One field of the table of numbers."""
 
     text: str
     detail: str
-    """Second line in smaller type; empty if there is none."""
+    """Second line of the field in smaller type; empty if there is none."""
     sort_by: str
     """What the column is sorted by: a number, or the text itself."""
 
 
 @dataclass(frozen=True)
 class VerdictCell(NumberCell):
-    """A verdict for one metric; the column is sorted by the ratio."""
+    """The field of the table of numbers for a verdict; its column is sorted by the ratio."""
 
     mark: str
     """The CSS classes that colour the cell by its verdict."""
@@ -77,7 +77,7 @@ class NumberTable:
 def number_table(
     results: Results, answers: Sequence[Comparisons], fixed: Mapping[str, str], clock: Clock
 ) -> NumberTable:
-    """Return the table: a row for each cell, sorted by condition."""
+    """Return the table of numbers: a row for each cell, sorted by condition."""
     shown = shown_metrics(results, answers)
     factors = _factors_in_order(results)
     main, *others = (_contenders(compared) for compared in answers)
