@@ -12,13 +12,14 @@ from netwarp.results.results import CellResult, Factors, Results
 from netwarp.study.contenders import LATENCY, shapes_queues
 
 GOODPUT = "goodput_bit_s"
-"""Name of the main metric of a workload that has no other, because it is stopped after a time."""
+"""Name of the main metric of workloads that have no other, because they are stopped after a given
+time."""
 
 
 @dataclass(frozen=True)
 class ContenderResult:
-    """A contender under one condition, with its comparison against the first contender, which
-    itself has none.
+    """A contender (one of the compared levels) under one condition, with its comparison against the
+    first contender. The first one has none.
     """
 
     cell: CellResult
@@ -36,8 +37,8 @@ class ConditionGroup:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The comparisons under all conditions. They are one family: their p-values are Holm-adjusted
-    together.
+    """The comparisons under all conditions. Their p-values are adjusted together, as one family
+    (Holm).
     """
 
     metric: str
@@ -60,7 +61,7 @@ class Comparisons:
     @property
     def with_values(self) -> Comparisons:
         """Return the comparisons without the conditions in which no run has a value of the metric,
-        for example because its workload is not in them.
+        for example because the metric's workload is not run in them.
         """
         groups = tuple(
             group
@@ -71,19 +72,21 @@ class Comparisons:
 
     @property
     def undecided(self) -> list[Comparison]:
-        """The comparisons that the replicates do not decide, the nearest to a verdict first."""
+        """The comparisons that the replicates do not decide, beginning with the one nearest to a
+        verdict.
+        """
         found = [each for each in self.comparisons if each.verdict is Verdict.UNDECIDED]
         return sorted(found, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
-        """Return the number of replicates that would decide this comparison; None if no number
-        would soon. See `netwarp.estimate.comparison`.
+        """Return the number of replicates that would decide this comparison; None if there is no
+        such number of a practicable size. See `netwarp.estimate.comparison`.
         """
         return self.needed_at(comparison, comparison.share)
 
     def needed_at(self, comparison: Comparison, share: float) -> int | None:
         """Return the number of replicates that would decide this comparison if it is tested with
-        `share` of the error probability; None if no number would soon.
+        `share` of the error probability; None if there is no such number of a practicable size.
         """
         return replicates_needed(comparison, self.comparisons, self.alpha, share)
 
@@ -156,8 +159,8 @@ def main_metrics(results: Results) -> list[str]:
 
 
 def metrics_beside(results: Results, metric: str) -> list[str]:
-    """Return the metrics, of those that the runs have, that are printed together with this one.
-    `*.NAME` in a metric's list stands for NAME of each workload.
+    """Return the metrics that are printed together with this one, as far as the runs have them. In
+    a metric's list, `*.NAME` stands for the metric NAME of each workload.
     """
     named = metric_named(metric).beside or ()
     each = (
@@ -185,8 +188,8 @@ def usual_metric(results: Results) -> str:
     loading delay of streams.
 
     A metric that the study itself defines is preferred to all others; a metric of one of several
-    workloads comes after those of the whole run. If a study has none of these, it is the first
-    metric that any run has.
+    workloads comes after those of the whole run. If no run has any of the usual metrics, it is the
+    first metric that a run has.
     """
     there = set(results.metrics)
     own = (metric for metric in results.metrics if metric not in METRICS and "." not in metric)

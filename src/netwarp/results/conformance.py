@@ -1,5 +1,5 @@
-"""Conformance of performance envelopes: how far each contender's flow matches that of the contender
-against which the others are compared.
+"""Conformance of performance envelopes: how well each contender's flow matches that of the first
+contender.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from netwarp.results.results import Results, RunResult
 
 
 def workload_compared(results: Results) -> str | None:
-    """Return the name of the workload whose transports are the study's contenders; None if a run
-    has one workload, or the contenders are something else.
+    """Return the name of the workload whose transports are compared in the study; None if a run has
+    one workload, or if something else is compared.
     """
     parts = (results.contender_factor or "").split(".")
     return parts[1] if len(parts) == 3 and parts[::2] == ["workload", "transport"] else None
@@ -25,9 +25,9 @@ def workload_compared(results: Results) -> str | None:
 def with_conformance(results: Results, kept: Kept) -> Results:
     """Add the conformance of each contender's performance envelope to that of the first.
 
-    A run is compared with the first contender's next replicate under the same condition, the last
-    with its first: So no run of the first contender is compared with itself, and its value is the
-    conformance between runs of the same kind.
+    A run is compared with the first contender's next replicate under the same condition; the last
+    replicate is compared with the first. So no run of the first contender is compared with itself,
+    and its own value is the conformance between runs of the same transport.
     """
     workload = workload_compared(results)
     if workload is None:
@@ -60,8 +60,8 @@ def with_conformance(results: Results, kept: Kept) -> Results:
 
 
 def _next(base: Sequence[RunResult], run: RunResult) -> RunResult | None:
-    """Return the run of `base` with the next replicate, or the first one after the last; None if
-    that is `run` itself.
+    """Return the run of `base` with the next replicate, or, after the last, that with the first
+    one; None if that is `run` itself.
     """
     others = [each for each in base if each.outcome == "ok"]
     later = (each for each in others if each.replicate > run.replicate)

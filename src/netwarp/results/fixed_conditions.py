@@ -11,7 +11,7 @@ from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Job, NoLoss, Path
 
 HOW_METRICS_ARE_READ = "workload.metrics."
-"""Prefix of keys that define metrics, which are not conditions."""
+"""Prefix of keys that define metrics; these are not conditions."""
 
 
 def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
@@ -49,8 +49,8 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
 
 
 def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
-    """Return the keys of the links that have a name, in the form that factors have; events are left
-    out.
+    """Return the keys of the links that have a name, in the form in which factors name them; events
+    are left out.
     """
     return {
         f"link.{link['name']}.{key}": _text(value)
@@ -62,7 +62,9 @@ def _of_links(raw: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _by_name(section: Any) -> Mapping[str, Any]:
-    """Return a section as a table; a list of workloads becomes a table of tables by name."""
+    """Return a section as a table; a list of workloads becomes a table with the workloads' names as
+    keys.
+    """
     if not isinstance(section, list):
         table: Mapping[str, Any] = section
         return table
@@ -102,8 +104,8 @@ def _unset_properties(job: Job, keys: Sequence[str], varied: Collection[str]) ->
 
 
 def _default_queue(path: Path, rtt_ns: int, varied: Collection[str]) -> str:
-    """Return the default size of the queue, as text: one bandwidth-delay product, or a least number
-    of packets if that is more.
+    """Return the default size of the queue as text: one bandwidth-delay product, but at least a
+    number of packets.
     """
     depends_on = ("path.rtt", "path.delay", "path.rate", "path.profile", "topology.rtts")
     if any(key.startswith(depends_on) for key in varied):

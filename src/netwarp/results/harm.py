@@ -1,4 +1,6 @@
-"""The harm that workloads do to each other: each run with others is compared with the run alone."""
+"""The harm that workloads do to each other: a workload's performance beside others is compared with
+its performance alone.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -36,8 +38,8 @@ def with_harm(results: Results) -> Results:
 
 @cache
 def performance_metrics() -> tuple[str, ...]:
-    """Return the names of the metrics of a workload's performance. Those of one kind of workload
-    come first, because the first one that a run has is used.
+    """Return the names of the metrics of a workload's performance. Metrics of the workload's own
+    kind come before general ones, because the first one that a run has is used.
     """
     own = {metric.name: metric for each in WORKLOADS.values() for metric in each.metrics}
     return tuple(name for name, each in {**own, **METRICS}.items() if each.is_performance)

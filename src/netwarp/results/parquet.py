@@ -36,7 +36,7 @@ _MIDDLE = {"outcome": pl.String, "reason": pl.String}
 
 
 GROUP_ROWS = 4096
-"""Number of rows in a row group, which is held in memory."""
+"""Number of rows in a row group, which is kept in memory until it is complete."""
 
 
 def to_frame(results: Results) -> pl.DataFrame:
@@ -90,7 +90,7 @@ def _frame(
 NUMBERS = ("number", "due_ns", "sent_ns", "received_ns", "bytes")
 """Columns of a run's table: message number, three times in ns of the run's clock, size in bytes."""
 GROUP_PACKETS = 1 << 17
-"""Number of rows in a row group, which is held in memory together with the rows of one run."""
+"""Number of rows in a row group; it is kept in memory together with the rows of one run."""
 
 
 def write_packets(results: Results, directory: RunDirectory) -> None:
@@ -119,8 +119,8 @@ def write_packets(results: Results, directory: RunDirectory) -> None:
 
 
 def _is_asked_for(table: Path) -> bool:
-    """Return whether the job of a run asks for the table in its directory: programs in a run could
-    also write such a file.
+    """Return whether the job of a run asks for the table in the run's directory. Programs in a run
+    could also create such a file.
     """
     try:
         job = job_from_json(read_text(table.with_name(JOB_FILE)), JOB_FILE)
@@ -177,8 +177,8 @@ def write_table(
 
 
 class _KeepsItsError(io.RawIOBase):
-    """A file that stores the exception of a failed write, because polars passes on only its
-    text.
+    """A file that stores the exception of a failed write, because polars returns only the text of
+    it.
     """
 
     def __init__(self, file: IO[bytes]) -> None:

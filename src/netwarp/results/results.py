@@ -72,7 +72,7 @@ class CellResult:
 
     @property
     def gave_up(self) -> tuple[RunResult, ...]:
-        """The runs in which a transport gave up because the peer did not answer any more."""
+        """The runs in which a transport gave up because its peer had stopped answering."""
         return tuple(run for run in self.runs if run.gave_up_s)
 
     @property
@@ -91,8 +91,8 @@ class CellResult:
         return [value for value in values if value is not None]
 
     def samples(self, metric: str) -> Samples:
-        """Return a metric's samples in order of replicates, for comparisons; None in place of a run
-        without a value.
+        """Return a metric's samples in order of replicates, for comparisons; None for a run without
+        a value.
         """
         return {
             run.replicate: Sample(
@@ -102,7 +102,7 @@ class CellResult:
         }
 
     def estimate(self, metric: str) -> Estimate | None:
-        """Estimate a metric's mean and confidence interval; None when no run has it.
+        """Estimate a metric's mean and confidence interval; None if no run has it.
 
         The mean of a rate is all content divided by all time, see :attr:`Metric.over`.
 
@@ -121,7 +121,7 @@ class CellResult:
         return None
 
     def weights(self, metric: str) -> list[float] | None:
-        """Return the weights that `values` have in the mean; None if all have the same."""
+        """Return the weights of `values` in the mean; None if all are equal."""
         return _weights([run for run in self.runs if run.value(metric) is not None], metric)
 
     def total(self, metric: str) -> float | None:
@@ -206,7 +206,7 @@ class Results:
 
     @cached_property
     def contender_factor(self) -> str | None:
-        """The factor whose levels are compared with each other; None when there is no factor."""
+        """The factor whose levels are compared with each other; None if the study has no factor."""
         return contender_factor(self.factors, next(iter(self.compared_by.against), None))
 
     @property
@@ -221,7 +221,7 @@ class Results:
 
     def conditions(self) -> list[tuple[Factors, tuple[CellResult, ...]]]:
         """Return the conditions: for each, its levels and its cells, which differ only in the
-        contender.
+        compared factor.
         """
         contender = self.contender_factor
         grouped: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
@@ -252,7 +252,8 @@ def from_plan(
         criteria: criteria of comparisons; None for the defaults.
         random: what is random in a cell's runs, by the cell's index; None or a missing entry if
             unknown.
-        compared_by: what the study names for its comparisons; None for what is usual.
+        compared_by: the metrics and the level that the study names for its comparisons; None for
+            the usual ones.
     """
     random = random or {}
     runs = [
@@ -274,7 +275,7 @@ def from_plan(
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
-    """Return the results without the cells that have one of these levels, which are listed by
+    """Return the results without the cells that have one of these levels, which are given for each
     factor.
     """
     if not levels:

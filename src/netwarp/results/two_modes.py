@@ -14,7 +14,7 @@ from netwarp.results.results import CellResult, Results
 from netwarp.wording import cell_text, number, quantity
 
 MOST_NAMED = 5
-"""Most cells that a text names; the others are only counted."""
+"""Maximum number of cells that a text names; the others are only counted."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def undecided_text(compared: Comparisons, results: Results) -> str | None:
 
 def open_text(family: Sequence[Comparison]) -> str | None:
     """Return as text how many comparisons of a family are undecided, and how many replicates would
-    decide them; None if none is undecided.
+    decide them; None if all are decided.
     """
     return _open_text(family, _needed(family, ALPHA))
 
@@ -65,8 +65,8 @@ def _open_text(family: Sequence[Comparison], needed: Sequence[float]) -> str | N
 
 
 def _needed(family: Sequence[Comparison], alpha: float) -> list[float]:
-    """Return the numbers of replicates that would decide the undecided comparisons, in ascending
-    order; infinity if no number would.
+    """Return, in ascending order, the numbers of replicates that would decide the undecided
+    comparisons; infinity for those that no number would decide.
     """
     undecided = (each for each in family if each.verdict is Verdict.UNDECIDED)
     return sorted((replicates_needed(each, family, alpha) or math.inf) for each in undecided)
