@@ -22,9 +22,9 @@ PACKETDRILL_STANDS = (
     " finished and virtual time stood at 0.0 s; by its source it asks times(2) without a pause"
 )
 PACKETDRILLS = ".pkt"
-"""Ending of packetdrill's scripts."""
+"""Extension of packetdrill's scripts."""
 _SCRIPTS = (".sh", ".py", PACKETDRILLS)
-"""Endings of test files that are scripts; the tests' names leave them out."""
+"""Extensions of test files that are scripts; the tests' names leave them out."""
 _SCRIPT = re.compile(r"[\w-]+\.sh\b")
 
 
@@ -37,11 +37,9 @@ class SelfTest:
     file: str
     """Path of the test's file below `net`."""
     lacks: str | None
-    """What the test needs and kernel or machine lack; None if they lack nothing."""
+    """What the test needs but the kernel or the machine lacks; None if they lack nothing."""
     silently_absent: tuple[str, ...] = ()
-    """Programs that the test calls and that are not installed, without a message about that in its
-    output.
-    """
+    """Programs that the test calls but that are not installed, if its output does not say so."""
 
 
 def built_tests(place: Path, kernel: GuestKernel) -> list[SelfTest]:
@@ -77,8 +75,8 @@ def _lacks(test: Path, kernel: GuestKernel) -> str | None:
 
 
 def _with_scripts(test: Path) -> list[Path]:
-    """Return a test's file and the scripts beside it that it calls, except for libraries of
-    functions, which have more than one test needs.
+    """Return a test's file and the scripts beside it that it calls. Libraries of functions are left
+    out, because they contain more than the test needs.
     """
     named = dict.fromkeys(_SCRIPT.findall(_text(test)))
     called = (test.parent / name for name in named if "lib" not in name and name != test.name)
@@ -96,8 +94,8 @@ def _text(file: Path) -> str:
 def chosen(tests: Sequence[SelfTest], names: Iterable[str]) -> list[SelfTest]:
     """Return the tests with these names, in the order of the list; all of them if no name is given.
 
-    A name may include the folder `net/` and its ending, may be that of a folder, and may contain
-    wildcards as in a shell.
+    A name may include the folder `net/` and the file's extension, may be that of a folder, and may
+    contain wildcards as in a shell.
 
     Raises:
         InputError: no test has one of the names.

@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 _FAMILIES = ("NET_", "IPV6_", "INET_", "IP_")
-"""Beginnings of options' names that are not part of the option's word."""
+"""Prefixes of options' names that are not part of the word by which an option is recognised."""
 _OF_TC = ("NET_SCH_", "NET_ACT_", "NET_CLS_")
-"""Beginnings of the names of options whose word appears in commands of tc(8)."""
+"""Prefixes of the names of options whose word appears in commands of tc(8)."""
 _WITHOUT_WORD = ("NF_", "NFT_", "NETFILTER_NETLINK", "DEBUG_", "PROC_")
-"""Beginnings of the names of options that the text of a test does not mention."""
+"""Prefixes of the names of options that the text of a test does not mention."""
 _OF_TABLES: Mapping[str, str] = {
     "IP6_NF_": "ip6tables",
     "IP_NF_": "iptables",
@@ -50,20 +50,18 @@ _WORDS: Mapping[str, str] = {
     "XFRM_INTERFACE": "type xfrm",
     "XFRM_USER": "xfrm",
 }
-"""Words of options that do not follow from the options' names (here without `CONFIG_`), as
-patterns.
-"""
+"""Words, as patterns, of options for which they do not follow from the name (here without
+`CONFIG_`)."""
 _BUILT = re.compile(r"\./([A-Za-z][\w-]*)(?![\w./-])")
 """Pattern of a call of a program that is built beside the test."""
 _FIRST_NAMESPACE = re.compile(r"\binit[ _]net(?:ns|_ns)?\b")
 _CALLED = re.compile(r"\b(?:netns exec|timeout) +\S+ +(?=([a-z][\w.+-]*))")
 """Pattern of a call of a program in a network namespace, or with a time limit."""
 _SAYS_NOTHING = re.compile(r"(?:2|&)>+ *(?:/dev/null|&-)")
-"""Pattern of a redirection that discards the messages of a command, such as the one that there is
-no such program.
-"""
+"""Pattern of a redirection that discards the messages of a command, also the one that a program
+does not exist."""
 _LOOKED_FOR = re.compile(r"\b(?:command -v|which|type)\b|--?(?:version|help)\b")
-"""Pattern in lines with which a test checks by itself whether a program is there."""
+"""Pattern of lines in which a test itself checks whether a program exists."""
 LEAST_LETTERS = 3
 
 
@@ -73,7 +71,7 @@ def lacking(
     options: Collection[str],
     has_built: Callable[[str], bool],
 ) -> str | None:
-    """Return what a test uses and the kernel or the machine lacks, as text; None if they lack
+    """Return as text what a test uses but the kernel or the machine lacks; None if they lack
     nothing.
 
     Args:
@@ -97,7 +95,7 @@ def lacking(
 
 
 def silently_absent(text: str, is_installed: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the programs that a script calls and that are not installed, if the script discards
+    """Return the programs that a script calls but that are not installed, if the script discards
     the messages about that.
 
     Args:
@@ -112,7 +110,9 @@ def silently_absent(text: str, is_installed: Callable[[str], bool]) -> tuple[str
 
 
 def word_of(option: str) -> str:
-    """Return the pattern of the word for an option; empty if it has no word."""
+    """Return the pattern of the word by which an option is recognised in a test; empty if it has no
+    word.
+    """
     name = option.removeprefix("CONFIG_")
     if name in _WORDS:
         return _WORDS[name]

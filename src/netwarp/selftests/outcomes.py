@@ -19,7 +19,7 @@ SKIPPED = 4
 TIMED_OUT = 124
 """Exit status of timeout(1) after it has ended its program."""
 NO_MORE_THAN_BYTES = 64 << 20
-"""Most bytes that are kept of a test's output."""
+"""Maximum number of bytes that are kept of a test's output."""
 _FAILED = re.compile(r"\b(?:not ok|fail(?:ed|ure)?|error)\b", re.IGNORECASE)
 _SKIP = re.compile(r"\bskip(?:ped|ping)?\b", re.IGNORECASE)
 _MISSING = re.compile(
@@ -48,9 +48,8 @@ class Verdict(StrEnum):
     FAIL = "fail"
     SKIP = "skip"
     STOPPED = "stopped"
-    """The test was ended before its end, or could not be carried out, so it says nothing about the
-    kernel.
-    """
+    """The test was stopped before its end, or could not be carried out, so that it says nothing
+    about the kernel."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Row:
-    """All runs of a test."""
+    """All runs of a test, as a row of the results."""
 
     test: SelfTest
     runs: tuple[Ended, ...]
@@ -163,8 +162,8 @@ def judged(output: str, failure: str | None, absent: Sequence[str] = ()) -> tupl
     Args:
         output: what the run printed; its last line has the test's exit status.
         failure: why the run failed; None if it did not.
-        absent: programs that the test calls and that are not installed, without a message about
-            that in its output.
+        absent: programs that the test calls but that are not installed, if its output does not say
+            so.
     """
     printed, _, status = output.rpartition(STATUS)
     if failure is not None or not status.strip().isdigit():
@@ -204,12 +203,12 @@ def summary(found: Iterable[Row]) -> str:
 
 
 def flip_texts(found: Iterable[Row]) -> list[str]:
-    """Return a text for each test that ended in different ways: with how many seeds it ended worst,
-    and how to repeat one of them.
+    """Return a text for each test that ended in different ways: with how many seeds it had the
+    worst outcome, and how to repeat one of these runs.
 
-    All chance in a run comes from its seed. So a test that ends in another way with another seed
-    does so because kernel and test get other random numbers, and ends in the same way with the same
-    seed.
+    All randomness of a run comes from its seed. So a test that ends in another way with another
+    seed does so because kernel and test get other random numbers, and ends in the same way with the
+    same seed.
     """
     texts = []
     for row in found:

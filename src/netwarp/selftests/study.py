@@ -13,9 +13,8 @@ STATUS = "netwarp-selftest: exit status"
 """Beginning of the last line that a run prints, which has the test's exit status."""
 STALL_CPU_S = 20
 LIMIT_S = 20_000
-"""Time in s of the run's clock after which any test is ended. A test without a limit in its file
-`settings` has 45 s, as in the kernel's own runner.
-"""
+"""Time in s of the run's clock after which a test is stopped, whatever it is. A test without a
+limit in its file `settings` has 45 s, as in the kernel's own runner."""
 _SCRIPT = f"""\
 mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
 limit=$(sed -n 's/^timeout=//p' settings 2>/dev/null)
@@ -24,10 +23,9 @@ test="./$(basename "$1")"
 timeout --kill-after=10 "${{limit:-45}}" $test 2>&1
 echo "{STATUS} $?"
 """
-"""Shell script that runs a test as the kernel's own runner does in a network namespace of its own
+"""Shell script that runs a test in a separate network namespace, as the kernel's own runner does
 (tools/testing/selftests/kselftest/runner.sh, `run_in_netns`). A file that is not executable is run
-by its interpreter.
-"""
+by its interpreter."""
 
 
 def study_of(
@@ -45,8 +43,8 @@ def study_of(
         tests: tests that lack nothing, at least one.
         place: the directory of the built tests.
         repeat: number of runs of each test, each with its own seed.
-        same_seed: whether all runs have the same seed instead: they are then cells of one
-            replicate, with an argument that differs, is never read, and always has the same length.
+        same_seed: whether all runs have the same seed instead. They are then cells of one
+            replicate, which differ in an argument that is not read and always has the same length.
         kernel: name of the kernel; None for the default one.
         seed: seed of the study; None for the default one.
     """

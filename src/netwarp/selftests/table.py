@@ -9,7 +9,8 @@ from netwarp.errors import without_controls
 from netwarp.selftests.outcomes import Row, Verdict, flip_texts, same_seed_texts, summary
 
 PAGE_START = "# The kernel's own tests on Linux "
-"""Beginning of every such page, by which netwarp recognises a page that it may overwrite."""
+"""Beginning of every page of test results, by which netwarp recognises that it may overwrite a
+file."""
 _TITLES = {
     Verdict.FAIL: "Failed",
     Verdict.STOPPED: "Stopped",
@@ -25,8 +26,8 @@ _MEANS = {
 
 
 def page(found: Sequence[Row], kernel: str, command: Sequence[str]) -> str:
-    """Return the page: a table for each way in which tests ended, the worst first. Tests that were
-    skipped for the same reason share a row.
+    """Return the page about how the tests ended: a table for each outcome, the worst first. Tests
+    that were skipped for the same reason share a row.
 
     Args:
         found: how each test ended.
@@ -56,7 +57,7 @@ def _by_test(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _by_reason(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield a line for each reason, beginning with that of the most tests."""
+    """Yield a line for each reason why tests were skipped, beginning with the most frequent."""
     names: dict[str, list[str]] = {}
     for row in rows:
         names.setdefault(row.why, []).append(row.test.name)
