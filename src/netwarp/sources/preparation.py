@@ -37,20 +37,20 @@ class PreparedStudy:
     study: Study
     place: Path
     controls: tuple[tuple[Control, Study | None], ...]
-    """The controls with their studies; None for those that are not part of `--quick`."""
+    """The controls with their studies; the study is None for a control that is not part of
+    `--quick`."""
     sensitivities: tuple[tuple[Sensitivity, Study | None], ...]
-    """The sensitivities with their studies; None for those that are not part of `--quick`, or that
-    run nothing of their own.
-    """
+    """The sensitivities with their studies; the study is None for a sensitivity that is not part of
+    `--quick`, or that needs no runs of its own."""
     other_seeds: tuple[Study, ...]
     """The study with seeds other than the release's, one for each."""
 
     def control_place(self, control: Control) -> Path:
-        """Return the directory of a control's runs."""
+        """Return the run directory of a control."""
         return self.place / CONTROLS_FOLDER / control.id
 
     def sensitivity_place(self, sensitivity: Sensitivity) -> Path:
-        """Return the directory of the runs of a sensitivity analysis: the study repeated with one
+        """Return the run directory of a sensitivity analysis: the study repeated with one
         assumption changed.
         """
         return self.place / SENSITIVITIES_FOLDER / sensitivity.id
@@ -60,7 +60,7 @@ class PreparedStudy:
         return self.place / SEEDS_FOLDER / str(study.seed)
 
     def decided(self) -> Iterator[tuple[Study, Path]]:
-        """Yield the study and its copies with other seeds, each with its run directory; these get
+        """Yield the study and its copies with other seeds, each with its run directory. They get
         replicates until their verdicts are decided.
         """
         yield self.study, self.place
@@ -68,8 +68,8 @@ class PreparedStudy:
             yield study, self.seed_place(study)
 
     def variants(self) -> Iterator[tuple[Study, Path]]:
-        """Yield the studies of controls and sensitivities, each with its run directory; these have
-        the study's first replicates only.
+        """Yield the studies of controls and sensitivities, each with its run directory. They have
+        only the study's first replicates.
         """
         for control, changed in self.controls:
             if changed is not None:
@@ -153,15 +153,15 @@ def prepare(
 
 
 def first_cost_cpu_s(study: Study) -> float:
-    """Estimate the CPU time in s of a study with the number of replicates with which it begins."""
+    """Estimate the CPU time in s of a study with its initial number of replicates."""
     return expected_of(plan_study(study), ()).cpu_s
 
 
 def expected(prepared: Sequence[Prepared]) -> Expected:
-    """Return the number of runs to come, and an estimate of their CPU time; runs that are kept do
-    not count.
+    """Return the number of runs that will be carried out, and an estimate of their CPU time in s;
+    runs that are kept are not counted.
 
-    Replicates that are added while verdicts are open are not included.
+    Replicates that are added while verdicts are undecided are not included.
     """
     costs = [
         expected_of(plan_study(study), RunDirectory(place).kept_runs())

@@ -36,8 +36,8 @@ None.
 """
 Judged = Callable[[StudyOutcome], None]
 """A function that is called with the outcome of a study as soon as the study has been executed, and
-again after each of its variants. What has not been executed yet is marked as not tried.
-"""
+again after each of its variants. Variants that have not been executed yet are marked as not
+tried."""
 
 
 def reproduce_document(
@@ -55,8 +55,8 @@ def reproduce_document(
         run_study: runs a study into a directory.
         limit: the time in which all studies together may add replicates. Each gets a share in
             proportion to its cost; unused time goes to studies whose share was too short. Controls
-            and sensitivities have the replicates with which their studies begin.
-        judged: called with outcomes as they come; None if nobody waits for them.
+            and sensitivities have the initial number of replicates of their studies.
+        judged: called with each outcome as soon as it is known; None if that is not wanted.
 
     Raises:
         RunDirectoryError: a directory contains something else, or a write fails.

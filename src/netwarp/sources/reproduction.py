@@ -49,8 +49,8 @@ class Executed:
         return [self._with_reason(result) for result in self.finished.claims]
 
     def _with_reason(self, result: ClaimResult) -> ClaimResult:
-        """Return the result, with the reason why cells were not run if that is why a claim was not
-        tested.
+        """Return the result of a claim; if the claim is untested because cells were not run, with
+        the reason why they were not.
         """
         conditions = (result.values or {}).get("conditions", ())
         lacks_sides = {each["found"] for each in conditions} == {ONE_SIDE_ALONE.found}
@@ -62,14 +62,16 @@ class Executed:
 
     @property
     def warning(self) -> str | None:
-        """Warning that the machine did other work during runs in real time; None if it did not."""
+        """Warning that other programs used the machine during runs in real time; None if they did
+        not.
+        """
         if self.finished is None:
             return None
         return load.warning(self.finished.provenance.get("other_work"))
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented further replicates; None if it did not."""
+        """Return a note that a time limit prevented further replicates; None if it did not."""
         return None if self.finished is None else self.finished.limit_text
 
     def clock_s(self, name: str) -> float:
@@ -97,7 +99,7 @@ class ControlOutcome:
 
 @dataclass(frozen=True)
 class SensitivityOutcome:
-    """The outcome of a sensitivity: claims were judged again under choices other than the
+    """The outcome of a sensitivity analysis: claims were judged again under choices other than the
     study's.
     """
 
@@ -107,7 +109,7 @@ class SensitivityOutcome:
     if the reproduction does not include it, as with `--quick`.
     """
     families: int
-    """Number of sensitivities of the study, which divide the error probability among them."""
+    """Number of sensitivities of the study, among which the error probability is divided."""
 
     @cached_property
     def results(self) -> Mapping[str, ClaimResult]:
@@ -189,14 +191,14 @@ class StudyOutcome:
 
     @property
     def warning(self) -> str | None:
-        """Warning that the machine did other work during runs in real time on which verdicts are
-        based, those of variants included; None if it did not.
+        """Warning that other programs used the machine during runs in real time on which verdicts
+        are based, including those of variants; None if they did not.
         """
         return next((text for each in self.all_executed if (text := each.warning)), None)
 
     @cached_property
     def effects(self) -> Mapping[str, Effect]:
-        """The changes in effects of claims under their controls, by the claim's id."""
+        """The effects of claims with and without their controls, by the claim's id."""
         main = self.executed.finished
         controls = {
             each.control.id: each.executed.finished.results
@@ -291,7 +293,7 @@ class Reproduction:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that a time limit prevented further replicates; None if it did not."""
+        """Return a note that a time limit prevented further replicates; None if it did not."""
         return next((text for each in self.executed if (text := each.limit_text)), None)
 
     @property
@@ -313,14 +315,14 @@ class Reproduction:
     def any_wrong(self) -> float:
         """Upper bound of the probability that at least one verdict or reason is wrong by chance.
 
-        By Boole's inequality over all families; these may have cells, and thus random errors, in
-        common.
+        It follows from Boole's inequality over all families, even if these have cells, and thus
+        random errors, in common.
         """
         return min(1.0, self.expected_wrong)
 
     def counts(self, *, authors: bool) -> dict[str, int]:
         """Return the number of each verdict, on the authors' conclusions or on the studies' own
-        hypotheses. Verdicts whose runs were disturbed by other work are not counted.
+        hypotheses. Verdicts whose runs were disturbed by other programs are not counted.
         """
         words = [
             row.word for row in self.rows if row.is_counted and row.result.claim.authors == authors
@@ -329,8 +331,8 @@ class Reproduction:
 
     @property
     def not_counted(self) -> int:
-        """Number of verdicts that are not counted because other work of the machine disturbed their
-        runs.
+        """Number of verdicts that are not counted because other programs on the machine disturbed
+        their runs.
         """
         return sum(not row.is_counted for row in self.rows)
 

@@ -25,18 +25,16 @@ SIDES = {
     ClaimVerdict.EQUIVALENT: "neither",
     ClaimVerdict.DEPENDS: "both",
 }
-"""Whether a verdict is for or against its claim. Two verdicts with different values contradict each
-other; verdicts that are not listed decide nothing.
-"""
+"""Whether a verdict is for or against its claim. Two verdicts contradict each other if one is for
+it and one against; verdicts that are not listed decide nothing."""
 SIZES = (ClaimVerdict.REPRODUCED, ClaimVerdict.SMALLER, ClaimVerdict.LARGER)
-"""Verdicts that also decide the size of a lead. Any two of them contradict each other, as a claim
-without a size is never smaller or larger than claimed.
-"""
+"""Verdicts that also decide the size of a lead. Any two different ones contradict each other: the
+last two occur only for claims that state a size."""
 
 
 @dataclass(frozen=True)
 class Dependence:
-    """The verdicts on a conclusion under choices other than the study's."""
+    """The verdict on a conclusion under the study's own choice and under each other one."""
 
     sensitivity: Sensitivity
     verdict: ClaimResult
@@ -46,7 +44,9 @@ class Dependence:
 
     @property
     def is_contradicted(self) -> bool:
-        """Whether a verdict under another choice contradicts the one under the study's own."""
+        """Whether the verdict under another choice contradicts the verdict under the study's own
+        choice.
+        """
         here = self.verdict.verdict
         return any(contradict(here, other.verdict) for _, other in self.others)
 
@@ -87,7 +87,7 @@ def contradict(one: ClaimVerdict, other: ClaimVerdict) -> bool:
 
 @dataclass(frozen=True)
 class Stability:
-    """The words for the verdicts on a conclusion with other seeds, everything else being equal."""
+    """The verdicts on a conclusion with the study's own seed and with other seeds, as words."""
 
     word: str
     """The word for the verdict with the study's own seed, such as `reproduced`."""
@@ -112,7 +112,7 @@ class ScoreRow:
     """A conclusion with its verdict, its control, and what the verdict depends on."""
 
     result: ClaimResult
-    """The verdict under the study's own choices, whatever other choices would give."""
+    """The verdict under the study's own choices, with its findings."""
     control: Control | None = None
     effect: Effect | None = None
     """How the control changed the effect; None if no control was run."""
@@ -120,11 +120,14 @@ class ScoreRow:
     stability: Stability | None = None
     """The verdicts with other seeds; None if no other seed was tried."""
     is_disturbed: bool = False
-    """Whether the verdict is based on runs in real time during which the machine did other work."""
+    """Whether the verdict is based on runs in real time during which other programs used the
+    machine."""
 
     @property
     def is_counted(self) -> bool:
-        """Whether the scorecard counts the verdict: not if other work disturbed its runs."""
+        """Whether the scorecard counts the verdict. It does not if other programs disturbed the
+        runs.
+        """
         return not self.is_disturbed or self.result.verdict is ClaimVerdict.NOT_TESTABLE
 
     @property
@@ -139,16 +142,16 @@ class ScoreRow:
 
     @property
     def depends_text(self) -> str | None:
-        """A text on the study's choices on which the verdict depends; None if it depends on
-        none.
+        """A sentence on the choices of the study on which the verdict depends; None if it depends
+        on none.
         """
         chosen = [each.sensitivity.chosen for each in self._contradicted]
         return f"on {' and '.join(chosen)}, which we chose" if chosen else None
 
     @property
     def why(self) -> str | None:
-        """The reason that the claim gives for its effect, if the control confirms the reason and
-        the verdict is one that it explains; else None.
+        """The reason that the claim gives for its effect; None unless the control confirms the
+        reason, and the verdict is one that it explains.
         """
         why, effect = self.result.claim.why, self.effect
         if effect is None or not effect.is_shown or why is None:

@@ -94,7 +94,7 @@ def error_text(done: Reproduction) -> str:
 
 
 def seeds_text(done: Reproduction) -> str:
-    """Return as text the seed, and the number of other seeds with which the verdicts were tried."""
+    """Return as text the seed, and the number of other seeds with which studies were run."""
     tried = max((len(study.other_seeds) for study in done.studies), default=0)
     if tried:
         return f"Seed {done.seed}; whether verdicts are stable was tried with {tried} others."

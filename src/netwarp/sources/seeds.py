@@ -1,6 +1,6 @@
 """The seeds with which source documents are reproduced.
 
-Each release has its own seeds, so that no study can have been tuned to them: when replicates, sizes
+Each release has its own seed, so that no study can have been tuned to it: when replicates, sizes
 and levels are chosen, the results with the next release's seed are unknown.
 """
 
@@ -19,7 +19,7 @@ def release_seed(version: str = __version__) -> int:
 def fresh_seeds(origin: object, count: int) -> list[int]:
     """Return this many distinct seeds, derived from a text or a number.
 
-    A longer list begins with the shorter one, so that runs with fewer seeds are kept.
+    A longer list begins with the shorter one, so that runs with the earlier seeds are kept.
     """
     found: dict[int, None] = {}
     step = 0

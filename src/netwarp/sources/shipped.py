@@ -52,8 +52,8 @@ def study_named(name: Path, places: Sequence[Path] = PLACES) -> Path:
 
 
 def _of_source(source: Path, places: Sequence[Path]) -> dict[str, Path]:
-    """Return the paths of a source document's studies by `SOURCE/STUDY`; the source is shipped, or
-    of a package.
+    """Return the paths of a source document's studies by `SOURCE/STUDY`. The source comes with
+    netwarp or with an extension.
     """
     folders = [place / source for place in places if source.name]
     if str(source) in plugins.added("sources"):

@@ -27,14 +27,14 @@ class SourceFile(Section):
     published: str
     """Where and when it was published."""
     method: str
-    """The authors' method, in their numbers."""
+    """The method of the authors, with their parameters."""
     differs: str
     """Differences from the authors' method, and the reasons."""
     studies: list[str] = Field(min_length=1)
     """Names of the study files, without extension, in the order of the document."""
     not_quick: list[str] = Field(default_factory=list)
     """Names of the studies that are not part of `--quick`: they have too many packets, and with
-    fewer they would ask another question."""
+    fewer they would answer a different question."""
 
 
 @dataclass(frozen=True)

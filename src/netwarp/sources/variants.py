@@ -1,4 +1,4 @@
-"""Makes the studies of controls and sensitivities: a study's cells with something changed."""
+"""Makes the studies of controls and sensitivities: a study's cells with one change."""
 
 import copy
 from collections.abc import Mapping
@@ -39,11 +39,12 @@ def not_run_text(study: Study) -> str:
 
 
 def control_study(study: Study, control: Control) -> Study:
-    """Return the study that a control runs. It has no claims: effects are compared, not verdicts.
+    """Return the study of a control. It has no claims, because effects are compared and not
+    verdicts.
 
-    It has the study's first replicates, but not more than leave half of each effect's error
-    probability to Student's t. It needs fewer than the study, because it is tested only once, with
-    the whole error probability.
+    It has the study's first replicates, but at most as many as are needed for Student's t to have
+    half of each effect's error probability. It needs fewer than the study, because it is tested
+    only once, with the whole error probability.
 
     Raises:
         StudyError: the changed study is invalid.
@@ -55,7 +56,7 @@ def control_study(study: Study, control: Control) -> Study:
 
 
 def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
-    """Return the study that a sensitivity runs: with the study's claims, once for each level of
+    """Return the study of a sensitivity analysis: it has the study's claims once for each level of
     `over`.
 
     Raises:
@@ -81,8 +82,8 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
 
 
 def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
-    """Return the claims of a sensitivity that changes only how they are evaluated, to be judged by
-    the study's own runs.
+    """Return the claims of a sensitivity that changes only how claims are evaluated, so that the
+    study's own runs are judged again.
     """
     update = {"lead": sensitivity.lead}
     return tuple(
@@ -91,7 +92,7 @@ def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
 
 
 def claim_at_level(claim: str, position: int) -> str:
-    """Return the id of a claim in a sensitivity's study, for the level at this position."""
+    """Return the id that a claim has in a sensitivity's study for the level with this index."""
     return f"{claim}@{position}"
 
 
@@ -114,7 +115,7 @@ def _changed(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip
-    """Return the study of a variant: the study with a change, and with these claims."""
+    """Return the study of a variant: the given study with a change, and with the given claims."""
     dropped = ("figure", "expect", "control", "sensitivity")
     unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
     if without is not None:
