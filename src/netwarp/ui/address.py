@@ -15,7 +15,7 @@ from netwarp.ui.knobs import OPTIONS
 
 COMMAND = "compare"
 MOST_CHARACTERS = 4000
-"""Most characters that all values of an address have together."""
+"""Maximum number of characters that all values of an address have together."""
 
 
 def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:

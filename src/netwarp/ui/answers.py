@@ -135,8 +135,8 @@ def _column(metric: str, shown: Sequence[Quantity]) -> dict[str, Any]:
 
 
 def _with_those_that_gave_up(compared: Comparisons) -> Comparisons:
-    """Return the comparisons without conditions that have no value, unless transports gave up
-    there, which is a result, too.
+    """Return the comparisons without the conditions that have no value. Conditions in which
+    transports gave up are kept, because that is a result.
     """
     valued = compared.with_values.groups
     groups = tuple(

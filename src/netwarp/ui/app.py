@@ -74,7 +74,7 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
     """Return the web application of the pages, which refuses requests without the token.
 
     Args:
-        lanes: the questions that all pages have asked.
+        lanes: the comparisons and other requests of all pages.
         folder: the folder of run directories.
         port: the port at which the pages are served.
         token: the token with which all paths of the pages begin.
@@ -115,7 +115,7 @@ class Pages:
         self._lanes, self._folder = lanes, folder
 
     def what_if(self, request: Request) -> Response:
-        """Return the page with the knobs."""
+        """Return the page on which a user changes options of a comparison (knobs)."""
         from netwarp.ui import knobs
         from netwarp.ui.lessons import BY_NAME
 
@@ -301,11 +301,11 @@ def answered(make: Callable[[], dict[str, Any]]) -> Response:
 
 
 class Events:
-    """Sends the events of something that a page has asked for as they happen, and cancels it if the
-    browser disconnects.
+    """An HTTP response with the events of a request that runs, such as a comparison, as they
+    happen. If the browser disconnects, the request is cancelled.
 
     Args:
-        asked: what the page has asked for.
+        asked: the request that runs.
     """
 
     def __init__(self, asked: Asked) -> None:

@@ -1,5 +1,5 @@
-"""Something that a page has asked for, such as a comparison: it runs in a thread of its own, and
-can be cancelled.
+"""A request of a page that takes long, such as a comparison: it runs in its own thread, and can be
+cancelled.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def _import() -> None:
 
 
 class Asked(ABC):
-    """Something that a page has asked for. Any thread can read its events with `next_event`.
+    """A request of a page that takes long. Any thread can read its events with `next_event`.
 
     Args:
-        after: what was asked before; it is cancelled, and this begins after it has ended.
+        after: the request before; it is cancelled, and this one begins after it has ended.
     """
 
     def __init__(self, after: Asked | None = None) -> None:
@@ -63,14 +63,14 @@ class Asked(ABC):
         self._thread = threading.Thread(target=self._run, name="netwarp-asked", daemon=True)
 
     def begin(self) -> None:
-        """Begin to run in a thread what was asked for."""
+        """Begin to run the request in a thread."""
         if self._after is not None:
             self._after.cancel()
         self._thread.start()
 
     @property
     def is_over(self) -> bool:
-        """Return whether nothing that was asked for is running any more."""
+        """Return whether no part of the request is running any more."""
         return not self._thread.is_alive()
 
     def next_event(self) -> Event | None:
@@ -78,8 +78,8 @@ class Asked(ABC):
         return self._events.get()
 
     def cancel(self, last: Event | None = None) -> None:
-        """End the guests of what was asked for at once. No more events follow, except for a last
-        one if that is given.
+        """End the guests of the request at once. No more events follow, except for a last one if
+        that is given.
         """
         with self._lock:
             self._is_cancelled = True
@@ -90,12 +90,12 @@ class Asked(ABC):
         self._events.put(None)
 
     def join(self, timeout_s: float | None = None) -> None:
-        """Wait until nothing that was asked for is running any more."""
+        """Wait until no part of the request is running any more."""
         self._thread.join(timeout_s)
 
     @abstractmethod
     def _answers(self) -> Iterator[Event]:
-        """Run what was asked for, and yield its events."""
+        """Run the request, and yield its events."""
 
     def _begins_with(self, backend: Backend) -> bool:
         """Store the backend that `cancel` stops; return False if it has been cancelled already."""
@@ -108,7 +108,7 @@ class Asked(ABC):
             self._events.put((name, said))
 
     def _run(self) -> None:
-        """Run what was asked for, and put its events, or its error, into the queue."""
+        """Run the request, and put its events, or its error, into the queue."""
         try:
             if self._after is not None:
                 self._after.join()

@@ -14,9 +14,11 @@ from netwarp.wire import Job, QueueSamples, Record
 from netwarp.wire.network import Network
 
 MOST_HOSTS = 40
-"""Most hosts that are drawn; with more, names and packets could not be distinguished."""
+"""Maximum number of hosts that are drawn; with more, names and packets could not be
+distinguished."""
 MOST_SAMPLES = 600
-"""Most samples of a link's direction; if there are more, they are chosen at even distances."""
+"""Maximum number of samples of a link's direction; if there are more, some are chosen at even
+distances."""
 Place = tuple[float, float]
 
 
@@ -46,8 +48,8 @@ def network_drawing(job: Job, records: Sequence[Record]) -> dict[str, Any] | Non
 
 
 def placed(network: Network) -> Mapping[str, Place]:
-    """Return the places of all nodes: routers in a row, in the order in which they are reached from
-    the first host; hosts of the first router on its left, of the last router on its right, and of
+    """Return where all nodes are drawn: routers in a row, in the order in which they are reached
+    from the first host; hosts of the first router on its left, of the last router on its right, of
     others above and below.
     """
     row = _routers_in_a_row(network)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from netwarp.study import Study
 
 EVERY_S = 0.5
-"""Shortest time in s between two messages. A comparison that ends sooner sends none."""
+"""Minimum time in s between two messages about progress. A comparison that ends sooner sends
+none."""
 WORTH_SAYING_S = 10.0
-"""Expected time in s below which it is not shown, because the answer comes before a user has read
-it.
-"""
+"""Minimum expected time in s of a comparison for which that time is shown; a shorter one ends
+before a user has read it."""
 
 
 class Going(Observer):
@@ -46,13 +46,13 @@ class Going(Observer):
         self._said_s = clock()
 
     def progressed(self, run: PlannedRun, virtual_s: float) -> None:
-        """Store the clock of a run that is under way."""
+        """Store the current time on the clock of a run that is under way."""
         with self._lock:
             self._reached_s[run.run] = virtual_s
             self._put_progress()
 
     def finished(self, run: PlannedRun, status: Status, *, resumed: bool) -> None:
-        """Count a run that has ended; each counts once."""
+        """Count a run that has ended. A run that is reported twice counts once."""
         with self._lock:
             self._ended.add(run.run)
             self._reached_s.pop(run.run, None)
@@ -69,8 +69,8 @@ class Going(Observer):
 
 
 def expected_text(study: Study, cpus: int) -> str:
-    """Return as text about how long all runs of a study take; "" if that is too short to be
-    shown.
+    """Return as text the approximate time that all runs of a study take; "" if it is too short to
+    be shown.
     """
     from netwarp.execution.cost import expected_cpu_s
     from netwarp.units import span_text

@@ -34,7 +34,7 @@ class WhyRun(Asked):
         folder: the folder of run directories.
         name: the run directory's name.
         cell: the cell's name, such as `c003`.
-        after: see :class:`Asked`.
+        after: see :class:`netwarp.ui.asked.Asked`.
     """
 
     def __init__(self, folder: Path, name: str, cell: str, after: Asked | None = None) -> None:
@@ -65,8 +65,9 @@ class WhyRun(Asked):
         yield "why", {"text": "\n".join(answer_lines(found, cell, runs))}
 
     def _counting(self) -> Callable[[int], None]:
-        """Return a function that sends how many runs there are, and how many have ended. A negative
-        argument announces further runs, a positive one says that so many ended.
+        """Return a function that counts runs and sends both counts to the page: with a negative
+        argument it adds to the number of all runs, with a positive one to the number of those that
+        have ended.
         """
         lock = threading.Lock()
         said = {"ended": 0, "of": 0}

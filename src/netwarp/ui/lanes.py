@@ -1,5 +1,5 @@
-"""The comparisons that pages have asked for: one at a time for each lane, and a limit on all of
-them.
+"""Runs the comparisons that pages request: one at a time for each lane, and a limited number at a
+time in all.
 
 A lane is one side of one open page. Run directories are kept while the program runs, so that a
 comparison that is asked for again is answered at once; if there are many, the oldest are removed.
@@ -16,15 +16,16 @@ from netwarp.file_trees import remove_tree
 from netwarp.ui.asked import Asked
 
 MOST_LANES = 8
-"""Most comparisons that run at the same time."""
+"""Maximum number of comparisons that run at the same time."""
 MOST_DIRECTORIES = 40
-"""Most run directories that are kept, those that are in use included."""
+"""Maximum number of run directories that are kept, including those in use."""
 ENDED = "netwarp ui has ended: start it again, and open the address that it prints."
 _NAME = re.compile("[a-z0-9]{1,24}")
 
 
 class Lanes:
-    """The comparisons and other requests of all pages, one at a time for each lane.
+    """The comparisons and other requests of all pages, one at a time for each lane (one side of an
+    open page).
 
     Args:
         folder: the folder in which run directories are made.
@@ -36,15 +37,15 @@ class Lanes:
         self._lanes: dict[str, Asked] = {}
 
     def begin(self, lane: str, make: Callable[[Path, Asked | None], Asked], turn: int = 0) -> Asked:
-        """Begin what is asked for in a lane, and cancel what was asked for there before.
+        """Begin a request in a lane, and cancel the lane's request before it.
 
-        Nothing begins if something with a higher number was asked for already: requests may arrive
+        If the lane already has a request with a higher number, nothing begins: requests may arrive
         in another order than they were sent.
 
         Args:
             lane: the name of the lane.
-            make: makes it; called with the lane's folder, and with what was asked for there before.
-            turn: the number that the page has given it, if the page numbers its requests.
+            make: makes the request; called with the lane's folder and its request before.
+            turn: the number that the page has given the request, if it numbers its requests.
 
         Raises:
             InputError: no lane can have this name.
@@ -74,16 +75,16 @@ class Lanes:
         return self.begin(lane, partial(WhatIf, pairs), turn)
 
     def directory(self, lane: str, name: str) -> Path | None:
-        """Return a run directory of a lane; None if there is none of this name, or not any more."""
+        """Return a run directory of a lane; None if there is none of this name, or if it was
+        removed.
+        """
         if not _NAME.fullmatch(lane) or not re.fullmatch(r"what-if-[0-9a-f]{12}-\d+", name):
             return None
         path = self.folder / lane / name
         return path if path.is_dir() else None
 
     def end(self, timeout_s: float) -> None:
-        """Cancel everything that was asked for, and wait until it has ended, at most for this
-        time.
-        """
+        """Cancel all requests, and wait until they have ended, at most for this time."""
         with self._lock:
             left = list(self._lanes.values())
             self._lanes.clear()

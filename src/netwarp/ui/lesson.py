@@ -12,16 +12,15 @@ class Turn:
     """A step of a lesson: what to change next, and what is seen then."""
 
     text: str
-    """What to change, and what happens."""
+    """What to change, and what happens then."""
     changes: Sequence[tuple[str, str]]
-    """The options that change, expectations included, because those of the lesson may not hold any
-    more. An empty value means that an option is not given.
-    """
+    """The options that change. Expectations are among them, because those of the lesson may not
+    hold after the step. An empty value means that an option is not given."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """A lesson of the local pages: the knobs that it begins with, and what is seen."""
+    """A lesson of the local pages: the options that it begins with, and what a user sees."""
 
     name: str
     title: str
@@ -30,10 +29,10 @@ class Lesson:
     look_for: str
     """What the user should look at on the page."""
     turns: Sequence[str]
-    """Names of the options to change."""
+    """The steps, each with the options that it changes."""
     next_turns: Sequence[Turn]
     given: Sequence[tuple[str, str]]
-    """The options with which the lesson begins, expectations included."""
+    """The options with which the lesson begins, including expectations."""
 
     @property
     def address(self) -> str:
@@ -52,8 +51,8 @@ class Lesson:
 
     @property
     def stated(self) -> list[list[tuple[str, str]]]:
-        """Return all sets of options with expectations: those with which the lesson begins, and
-        those after each of its steps.
+        """Return the sets of options for which the lesson has expectations: those at the beginning,
+        and those after each of its steps.
         """
         return [list(self.given), *map(self.given_after, self.next_turns)]
 

@@ -1,8 +1,8 @@
 """The lessons: what a class tries on the page, as options of `netwarp compare`.
 
-What is seen in each is also an expectation on its own runs, so that a test finds a lesson that does
-not hold any more. All have the usual number of replicates. The page, docs/lessons.md and the tests
-read this table. Lessons about what happens within a second sample more often than usual.
+What a lesson shows is also an expectation on its runs, so that a test finds lessons that do not
+hold any more. All have the usual number of replicates. The page, docs/lessons.md and the tests read
+this table. Lessons about events within a second take samples more often than usual.
 """
 
 from collections.abc import Sequence

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from netwarp.evaluation import RunData
 
 MOST_CONDITIONS = 12
-"""Most conditions that are offered, because the chart of each contains its samples."""
+"""Maximum number of conditions that can be selected, because the chart of each contains its
+samples."""
 
 
 def over_time(data: RunData) -> dict[str, Any]:

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 MOST_CONDITIONS = 12
 MOST_SAMPLES = 2000
-"""Most samples of a run that are sent to the page; if there are more, they are chosen at even
-distances.
-"""
+"""Maximum number of samples of a run that are sent to the page; if there are more, some are chosen
+at even distances."""
 
 
 def play(data: RunData) -> dict[str, Any]:

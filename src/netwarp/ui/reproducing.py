@@ -88,7 +88,7 @@ class SourceRun(Asked):
 
 
 def conclusions(outcome: StudyOutcome, executions: int) -> dict[str, Any]:
-    """Return what the page shows of a study that has been judged, in the scorecard's words.
+    """Return what the page shows of a study that has been judged, in the words of the scorecard.
 
     Args:
         outcome: the study's outcome, as far as its variants have been executed.
@@ -110,8 +110,8 @@ def conclusions(outcome: StudyOutcome, executions: int) -> dict[str, Any]:
 
 
 def _refuse_what_is_to_be_installed(prepared: Prepared) -> None:
-    """Refuse a source if a part of it needs a program that the command line would have to install
-    or build.
+    """Refuse a source if a study of it needs a program that the command line would first have to
+    install or build.
 
     Raises:
         InputError: it needs ns-3, or another implementation of QUIC.

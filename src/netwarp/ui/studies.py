@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from netwarp.run_status import Status
 
 MOST_DIRECTORIES = 200
-"""Most run directories that are listed, beginning with the newest."""
+"""Maximum number of run directories that are listed, beginning with the newest."""
 SCORECARD = "scorecard.html"
 
 

@@ -22,14 +22,13 @@ if TYPE_CHECKING:
     from netwarp.study import Study
 
 MOST_RUNS = 400
-"""Most runs of one comparison: a page is for answers within seconds, the command line for those
-that take hours.
-"""
+"""Maximum number of runs of one comparison: a page is for results within seconds, the command line
+for those that take hours."""
 
 
 def looks(replicates: int) -> list[int]:
-    """Return the numbers of replicates after which an answer is sent: 1, 2, 3, 5, 10, …, and the
-    last one.
+    """Return the numbers of replicates after which results are sent to the page: 1, 2, 3, 5, 10, …,
+    and the last one.
     """
     steps = [1, 2, 3, 5, 10, 20, 50, 100, 200]
     return [step for step in steps if step < replicates] + [replicates]
