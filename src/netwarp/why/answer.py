@@ -1,5 +1,5 @@
-"""What a cell's transfers gain when a limit is removed (lifted), compared in pairs of runs with the
-same seeds.
+"""Measures what a cell's transfers gain if a limit, such as the receive window, is removed
+(lifted). Runs with the same seeds are compared in pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ outcomes.
 """
 
 MOST_TOGETHER = 2
-"""How many limits, of those whose removal gains most, are removed at the same time."""
+"""Maximum number of limits that are removed at the same time: those whose removal gains most."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class BaseRun:
 
 @dataclass(frozen=True)
 class Lifted:
-    """Runs with one or several limits removed, compared with the runs as they were."""
+    """Runs with one or several limits removed (lifted), compared with the runs as they were."""
 
     lifts: tuple[Lift, ...]
     comparison: Comparison
@@ -58,7 +58,7 @@ class Lifted:
 
     @property
     def is_better(self) -> bool:
-        """Whether the estimate is better than without the change, even if that is not
+        """Whether the metric's estimate is better without the limit, even if the difference is not
         significant.
         """
         effect = self.comparison.effect
@@ -73,30 +73,32 @@ class Answer:
 
     metric: str
     shares: Mapping[Cause, float] | None
-    """Mean share of the time for each cause; None if the records do not determine it."""
+    """Share of the time for each cause, as the mean over the runs; None if the records do not
+    determine it."""
     alone: tuple[Lifted, ...]
-    """Each limit removed by itself: those whose removal gains come first, the largest gain
-    first.
-    """
+    """The results of removing each limit by itself: those that gain come first, the largest gain
+    first."""
     together: Lifted | None
-    """The limits whose removal gains most, removed at the same time; None if there are no two."""
+    """The result of removing the limits that gain most at the same time; None if fewer than two
+    gain."""
     failed: Mapping[str, str]
-    """Limits without which a run failed, by name, with the reason."""
+    """Limits without which a run failed: the reasons, by the limit's name."""
 
     @property
     def first(self) -> Lifted | None:
         """The removed limit that the answer names first; None if no removal gains, or if one that
         may gain more is undecided.
 
-        Of those that gain it is the one that gains most. It comes before a substitute, unless that
-        is shown to gain more; a yardstick is named only if nothing else gains (see `Lift`).
+        Of those that gain it is the one that gains most. A limit is named before a substitute,
+        unless the latter is shown to gain more; a yardstick is named only if nothing else gains
+        (see `Lift`).
         """
         return self._largest if self.before_it is None else None
 
     @property
     def before_it(self) -> Lifted | None:
-        """The limit whose gain is undecided, but larger by its estimate than the largest gain that
-        is shown, so that it may have to be named first; None if there is none.
+        """The limit that may have to be named first although its gain is undecided, because its
+        estimated gain is larger than the largest one that is shown; None if there is none.
         """
         shown = self._largest
         if shown is None:
@@ -139,8 +141,9 @@ def explain(
         backend: where jobs are run.
         on_done: called with the number of further runs, as a negative number, once it is known, and
             with 1 after each run.
-        run_jobs: runs jobs, in place of :func:`outcomes`.
-        yardsticks: whether to remove limits that are yardsticks, too (see `Lift`).
+        run_jobs: the function that runs jobs; by default :func:`outcomes`.
+        yardsticks: whether to remove yardsticks as well, such as limits of the network (see
+            `Lift`).
     """
     run_jobs = run_jobs or outcomes
     fixed = is_one_value(runs)
@@ -220,8 +223,8 @@ def _compared(
     relevant: float,
     is_less_better: bool,
 ) -> list[Lifted]:
-    """Compare the runs without each limit with the runs as they were; the comparisons are one
-    family, corrected for their number.
+    """Compare the runs without each limit with the runs as they were. The p-values are adjusted for
+    the number of comparisons.
     """
 
     def compared(lifts: tuple[Lift, ...], its: Sequence[float | None]) -> Comparison:
@@ -237,8 +240,8 @@ def _compared(
 
 
 def draws_itself(runs: Sequence[BaseRun], lifts: Sequence[Lift] = ()) -> bool:
-    """Return whether a stack draws random numbers of its own, with or without the limits, so that
-    one run does not represent all.
+    """Return whether a stack draws its own random numbers, with or without the limits, so that one
+    run does not represent all.
     """
     job = runs[0].job
     return bool(own_draws(job) or own_draws(_lifted(job, lifts)))
@@ -253,8 +256,8 @@ def _lifted(job: Job, lifts: Sequence[Lift]) -> Job:
 def paired(
     runs: Sequence[BaseRun], values: Sequence[float | None], *, draws: bool
 ) -> dict[int, Sample]:
-    """Return the first samples for a comparison, by replicate, as many as there are values. A
-    single one in which nothing is random is returned twice, because a second run would be equal.
+    """Return samples for a comparison by replicate, of as many replicates as there are values. A
+    single sample in which nothing is random is returned twice, because a second run would be equal.
     """
     found = {
         place: Sample(value, run.sample.seed, False, run.sample.random)
@@ -265,7 +268,9 @@ def paired(
 
 
 def repeated(values: Sequence[float | None], others: Sequence[object]) -> Sequence[float | None]:
-    """Return as many values as `others` has: a single value represents all replicates."""
+    """Return as many values as `others` has; a single value is repeated, because it represents all
+    replicates.
+    """
     return [values[0]] * len(others) if len(values) == 1 else values
 
 
@@ -278,8 +283,9 @@ def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: floa
 
 
 def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
-    """Sort by gain, the largest first: limits that gain, then the others, then yardsticks. A
-    substitute comes before a limit only if pairs of runs show that it gains more (see `Lift`).
+    """Sort by gain, the largest first: limits whose removal gains, then the others, then
+    yardsticks. A substitute comes before a limit only if pairs of runs show that it gains more (see
+    `Lift`).
     """
 
     def key(each: Lifted) -> tuple[bool, bool, float]:
@@ -306,9 +312,9 @@ def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -
 def _limit_before_remedy(
     runs: Sequence[BaseRun], alone: Sequence[Lifted], together: Lifted | None, relevant: float
 ) -> list[Lifted]:
-    """Move a limit before the substitute with which it was removed together, if the substitute
-    gains less without the limit than removing the limit gains: then the substitute gains mostly
-    because it copes with the limit.
+    """Move a limit before a substitute (a remedy), if the substitute gains less without the limit
+    than the removal of the limit gains: then the substitute gains mostly because it copes with the
+    limit.
     """
     ranked = list(alone)
     if together is None or not ranked[0].lifts[0].is_substitute:
@@ -325,7 +331,7 @@ def _limit_before_remedy(
 
 
 def _size(effect: float | None, is_less_better: bool) -> float:
-    """Return an effect as a ratio, which is smaller for a larger gain."""
+    """Return an effect as a ratio that is smaller for a larger gain."""
     return 1.0 if effect is None else effect if is_less_better else 1 / effect
 
 
@@ -337,8 +343,8 @@ def _together(
     run_jobs: Callable[[Sequence[Job]], Sequence[Outcome]],
     on_done: Callable[[int], None],
 ) -> Lifted | None:
-    """Remove the limits that gain most at the same time; None unless there are two, and the runs
-    succeed.
+    """Remove the limits that gain most at the same time; None if fewer than two gain, or if the
+    runs fail.
     """
     best: list[Lift] = []
     needed = 1

@@ -1,4 +1,4 @@
-"""Selects the cells and runs of a run directory that are explained."""
+"""Selects the cells and runs of a run directory that `netwarp why` explains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from netwarp.why.answer import BaseRun, is_one_value
 from netwarp.wording import cell_text
 
 MOST_LISTED = 12
-"""Most cells that an error message names."""
+"""Maximum number of cells that an error message names."""
 
 
 def cell_named(data: RunData, name: str | None) -> CellResult:
@@ -62,7 +62,7 @@ def _levels(data: RunData, name: str) -> dict[str, str]:
 
 
 def metric_of(data: RunData) -> str:
-    """Return the metric that is explained: the first of the study's main ones."""
+    """Return the metric that is explained: the first main metric of the study."""
     return main_metrics(data.results)[0]
 
 
@@ -70,7 +70,7 @@ def base_runs(
     data: RunData, cell: CellResult, metric: str, replicates: int | None
 ) -> list[BaseRun]:
     """Return the runs of a cell from which limits are removed. If one run represents all, only the
-    first has its records.
+    first has records.
 
     Raises:
         InputError: the runs are of real time, of several workloads or of programs, or failed.

@@ -15,7 +15,7 @@ from netwarp.why.lifts import Lift
 
 @dataclass(frozen=True)
 class Contrast:
-    """One limit removed in both cells, with the ratio of the cells then."""
+    """One limit removed in both cells, and how the cells compare then."""
 
     lift: Lift
     ratio: float
@@ -30,7 +30,7 @@ class Contrast:
 
 @dataclass(frozen=True)
 class Contrasts:
-    """What is known about the limits that make two cells differ."""
+    """The limits that make two cells differ, and how much each contributes."""
 
     one: Answer
     other: Answer
@@ -38,15 +38,14 @@ class Contrasts:
     comparison: Comparison
     """The second cell compared with the first one, with all limits."""
     found: tuple[Contrast, ...]
-    """Limits, in order of how much closer the cells come together without each."""
+    """Limits, beginning with the one without which the cells come closest together."""
     failed: Mapping[str, str]
-    """Limits without which a run failed in one of the cells, by name, with the reason: they explain
-    nothing.
-    """
+    """Limits without which a run failed in one of the cells, and which therefore explain nothing:
+    the reasons, by the limit's name."""
 
     def makes(self, each: Contrast) -> bool:
-        """Return whether the interval shows that a limit makes the difference or a part of it: the
-        cells differ, and come closer together without it.
+        """Return whether the confidence interval shows that a limit causes the difference or a part
+        of it: the cells differ, and come closer together without it.
         """
         if not (self.comparison.verdict.decided and each.comparison.verdict.decided):
             return False
@@ -54,7 +53,9 @@ class Contrasts:
 
 
 def abs_log(ratio: float) -> float:
-    """Return a ratio or its inverse, whichever is larger: how far the ratio is from 1."""
+    """Return a ratio or its inverse, whichever is larger, as a measure of how far the ratio is from
+    1.
+    """
     return max(ratio, 1 / ratio)
 
 

@@ -24,8 +24,8 @@ def outcomes(
     on_done: Callable[[], None] = lambda: None,
     at_a_time: int | None = None,
 ) -> list[Outcome]:
-    """Run jobs, as many at a time as there are CPUs unless `at_a_time` is set, and return their
-    outcomes in the order of the jobs. No file of them is kept.
+    """Run jobs, and return their outcomes in the order of the jobs; no files are kept. As many run
+    at a time as there are CPUs, unless `at_a_time` is set.
     """
     return [outcome for outcome, _ in measured(backend, jobs, on_done, at_a_time)]
 
@@ -39,7 +39,7 @@ def measured(
     """Run jobs, and return their outcomes with their records; a failed run has no records.
 
     Args:
-        backend: where they run; it has been checked.
+        backend: the backend on which they run, which has been checked.
         jobs: the jobs.
         on_done: called after each run, in its thread.
         at_a_time: how many run at the same time; None for as many as there are CPUs.

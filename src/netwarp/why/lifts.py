@@ -34,20 +34,21 @@ class Lift:
     name: str
     """Short name of the limit, unique in the table."""
     limit: str
-    """The limit, as it stands after "it is": "the receive window"."""
+    """The limit as text that follows "it is", such as "the receive window"."""
     keys: str
     """The study keys that removing the limit changes, with their new values."""
     causes: frozenset[Cause]
-    """Causes of lost time (`netwarp.metrics.causes`) of which the limit's removal can save some."""
+    """Causes of lost time (`netwarp.metrics.causes`) that removing the limit can reduce."""
     change: Change
     is_yardstick: bool = False
     """Whether the limit is a property of the network, what the study asks for, or set by a
-    standard. It is then a yardstick, and not named as an explanation if removing another limit
-    gains."""
+    standard. Such a limit is a yardstick: it is not named as an explanation if the removal of
+    another limit gains."""
     is_substitute: bool = False
-    """Whether a part is replaced by another one, such as a congestion control, instead of a limit
-    being removed. A sender that copes with a limit is a remedy and not the cause, so a substitute
-    is named before a limit only if it is shown to gain more than removing that."""
+    """Whether no limit is removed, but a part of the sender, such as its congestion control, is
+    replaced by another one (a substitute). A sender that copes with a limit is a remedy and not the
+    cause, so a substitute is named before a limit only if it is shown to gain more than the limit's
+    removal."""
 
 
 def _with_transport(job: Job, **changed: Any) -> Job:
@@ -215,7 +216,7 @@ def _link_loss(job: Job) -> Job | None:
 
 
 def _policer(job: Job) -> Job | None:
-    """Return a job whose policer has more tokens than any transfer sends bytes."""
+    """Return a job whose policer has more tokens than any transfer has bytes."""
 
     def deeper(of_way: Impairments) -> Mapping[str, Any]:
         return {} if of_way.policer_bytes is None else {"policer_bytes": LARGE_BUCKET_BYTES}
@@ -294,16 +295,17 @@ LIFTS: tuple[Lift, ...] = (
          frozenset({"connecting", "handshake", "propagation", "slow_start", "avoidance", "rwnd",
                     "recovery", "not_told"}), _rtt, is_yardstick=True),
 )  # fmt: skip
-"""All limits that can be removed. Those of endpoints and of what happens to packets can be
+"""All limits that can be removed. Limits of endpoints and impairments of packets can be
 explanations; those of the network, of what the study asks for and of standards are yardsticks."""
 
 LEAST_SHARE = 0.02
-"""Least share of time that the causes of a limit must have for its removal to be worth running."""
+"""Minimum share of time for which the causes of a limit must account; otherwise its removal is not
+run."""
 
 
 def applicable(job: Job, shares: Mapping[Cause, float] | None) -> list[tuple[Lift, Job]]:
-    """Return the limits that a job has, each with the job without it. Those whose causes have a
-    negligible share of the time are left out, if the shares are known.
+    """Return the limits that a job has, each with the job without it. If shares of the time are
+    known, limits whose causes have negligible shares are left out.
     """
     found = []
     for lift in LIFTS:

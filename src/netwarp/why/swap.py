@@ -1,9 +1,9 @@
 """Explains the difference of two cells by the factors in which they differ.
 
 The cells between the two have the levels of the one for some factors and those of the other for the
-rest. A factor's part of the difference is the mean of what its change does over all orders in which
-the factors can be changed (Shapley 1953), as a ratio; the parts of all factors multiply to the
-whole.
+rest. A factor's part of the difference is the mean effect of its change, as a ratio, over all
+orders in which the factors can be changed (Shapley 1953). The product of all parts is the whole
+difference.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from netwarp.results import CellResult, Results
 from netwarp.wording import cell_text
 
 MOST_FACTORS = 5
-"""Most factors in which the two cells may differ: there is a cell for every subset of these
-factors.
-"""
+"""Maximum number of factors in which the two cells may differ: a cell is run for every subset of
+these factors."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """How much of the difference the change of one factor makes."""
+    """The part of the difference that the change of one factor makes."""
 
     factor: str
     before: str
@@ -102,8 +101,8 @@ def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
 
 
 def _weight(before: int, others: int) -> float:
-    """Return the share of all orders of the factors in which a factor comes directly after exactly
-    these.
+    """Return the share, among all orders of the factors, of those in which a factor comes directly
+    after exactly these.
     """
     return 1 / ((others + 1) * math.comb(others, before))
 
