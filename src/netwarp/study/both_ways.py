@@ -14,13 +14,13 @@ OPTION, BOTH = "--direction", "both"
 def both_ways(
     tables: Mapping[str, Any], metric: str, command: str, *, is_network: bool
 ) -> dict[str, Any]:
-    """Return a comparison's tables with its workload replaced by two of its kind, one in each
+    """Return a comparison's tables with two workloads instead of one, of the same kind, one in each
     direction, as in a call.
 
     Args:
         tables: the tables of the comparison with one workload.
         metric: the metric by which its kind is compared.
-        command: the command that has these options, for messages.
+        command: the command that has the options of the comparison, for messages.
         is_network: whether hosts other than one client and one server are asked for.
 
     Raises:

@@ -15,11 +15,10 @@ from netwarp.fields import KeyValueError
 MOST_LEVELS = 32
 LARGEST_NUMBER = 2**64
 SHORT_CHARACTERS = 4096
-"""Texts of at most this many characters are not checked: no key in them can be costly to read."""
+"""Maximum length of texts that are not checked: no key in a shorter text takes long to read."""
 MOST_PARTS = 256
-"""Most parts of a dotted key that is passed to `tomllib`. It stores each beginning of a key, so
-that its memory grows with the square of this number.
-"""
+"""Maximum number of parts of a dotted key that is passed to `tomllib`. It stores every prefix of a
+key, so that its memory grows with the square of this number."""
 _PART = re.compile(r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*(\.?)[ \t]*""")
 
 
@@ -51,7 +50,7 @@ def _refuse_long_keys(text: str) -> None:
 
 
 def refuse_unbounded(raw: Mapping[str, Any]) -> None:
-    """Refuse tables that are nested too deeply, or contain a number that is too large.
+    """Refuse tables that are nested too deeply, or that contain a number that is too large.
 
     Raises:
         KeyValueError: a bound is exceeded; the error names the key.

@@ -33,7 +33,7 @@ _NO_BOUND = (
 
 
 class Claim(Section):
-    """A sentence that the results can support or contradict, in one of seven forms: `less` and
+    """A statement that the results can support or contradict, in one of seven forms: `less` and
     `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`,
     `published`. If netwarp cannot test a sentence, `not_testable` says why.
     """
@@ -48,36 +48,34 @@ class Claim(Section):
     source: str | None = None
     """Who says so: document and figure."""
     authors: Switch = True
-    """Whether the source makes the claim. `false` for a hypothesis of the study's own, whose
-    verdicts read `supported` and `not-supported` and are counted apart."""
+    """Whether the source makes the claim. `false` for a hypothesis of the study itself, whose
+    verdicts are worded `supported` and `not-supported`, and are counted separately."""
     claimed: str | None = None
-    """What the source found, in its numbers, and where it contradicts itself."""
+    """The finding of the source, in its numbers, and where it contradicts itself."""
     why: str | None = None
     """The reason for the result, in one line. It is printed only if the `control` confirms it."""
     control: str | None = None
     """The control that is to confirm the `why`: the id of a `[[control]]`."""
     under_control: Literal["higher", "lower"] | None = None
-    """How the control's change alters the effect if the `why` is right: whether the ratio of `less`
-    to `than`, of the first of `equal` to the second, or of the highest level of `flat_over` to the
-    lowest is higher or lower then. Of a lead that grows or shrinks it is that ratio at the highest
-    level over that at the lowest; with `lead = "gap"`, the difference of the gaps (`less` minus
-    `than`)."""
+    """How the control's change alters the effect if the `why` is right: `higher` or `lower`. The
+    effect is the ratio of `less` to `than`, of the first of `equal` to the second, or of the
+    highest level of `flat_over` to the lowest. For a lead that grows or shrinks it is the ratio at
+    the highest level divided by that at the lowest; with `lead = "gap"`, the difference of the gaps
+    (`less` minus `than`)."""
     not_testable: str | None = None
     """Why netwarp cannot test the claim; it then has no metric and no relation."""
     metric: str | None = None
     """Metric that is compared."""
     less: Levels | None = None
-    """Levels of the cells that should have less, by factor."""
+    """Levels of the cells that should have smaller values, by factor."""
     than: Levels | None = None
-    """Levels of the cells that should have more, of the same factors."""
+    """Levels of the cells that should have larger values, of the same factors."""
     by_at_least: RatioField | None = None
-    """Least lead of `less` in every condition, as a share of the value of `than`. Default: a
-    relevant difference.
-    """
+    """Minimum lead of `less` in every condition, as a share of the value of `than`. Default: a
+    relevant difference."""
     up_to: RatioField | None = None
-    """Largest lead of `less`, as a share of the value of `than`: in some condition the lead must
-    not fall short of it.
-    """
+    """Largest lead of `less`, as a share of the value of `than`: in at least one condition the lead
+    must reach it."""
     by_at_most: RatioField | None = None
     """Upper bound of the lead of `less` in every condition, as a share of the value of `than`.
     Beside `by_at_least` or `up_to` both must hold. Alone it can be `"0%"`, for a source that says
@@ -106,24 +104,24 @@ class Claim(Section):
     """The number in the source, above 0, with the unit of the metric: `"17.22 Mbit/s"`, or `"12"`
     for a count. The mean should be the same, within `tolerance`."""
     of_one_run: Switch | None = None
-    """`true`: the number in `published` is of a single run. It should lie within the range that has
-    95 % of such runs, in place of a `tolerance`; of twenty numbers from the same distribution one
-    does not."""
+    """`true`: the number in `published` is of a single run. Instead of a `tolerance`, it should lie
+    within the range that contains 95 % of such runs; of twenty numbers from the same distribution
+    one does not."""
     tolerance: RatioField = 0.05
     """Largest deviation that still counts as the same, as a share: of the value; for `published`,
     of that number; for `linear_over`, of the growth."""
     overall: str | None = None
-    """Factor over whose levels the lead is averaged (geometric mean), for what a source says about
-    a whole figure. Without it the claim must hold at every level."""
+    """Factor over whose levels the lead is averaged (geometric mean), for a statement of a source
+    about a whole figure. Without it the claim must hold at every level."""
     relevant: RatioField | None = None
     """The smallest relevant difference of this claim, if it is about differences that are smaller
     than the study's."""
     without: dict[str, list[Any]] = Field(default_factory=dict)
-    """Levels that are left out, by factor: those that the source itself discards, or does not speak
-    of."""
+    """Levels that are left out, by factor: those that the source itself discards, or about which it
+    says nothing."""
     where: Levels = Field(default_factory=dict)
-    """Levels all cells share. Factors not named are compared level by level, and the claim must
-    hold in every such condition."""
+    """Levels that all cells have. Factors that are not named are compared level by level, and the
+    claim must hold in every such condition."""
 
     @property
     def published_number(self) -> float:
@@ -182,7 +180,7 @@ def checked_claims(
 
 
 def _refuse_mixed_forms(claim: Claim, key: str) -> None:
-    """Refuse a claim that has not exactly one form, or has a key of another form."""
+    """Refuse a claim that has no form or several, or a key of another form."""
     forms = [name for name in FORMS if getattr(claim, name) is not None]
     if claim.not_testable is not None:
         if forms or claim.metric is not None or claim.where:

@@ -1,4 +1,4 @@
-"""The expectations of a study: bounds that its results must keep, each read from one line."""
+"""The expectations of a study: bounds that its results must meet, each read from one line."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Expectation:
     bound: float
     """The bound in the metric's unit; for a ratio, a plain number."""
     where: Mapping[str, str]
-    """Levels that all cells have to which the expectation applies."""
+    """Levels that all cells must have to which the expectation applies."""
     place: str
     """The key of the study, or the option, that has the expectation."""
 
@@ -102,11 +102,11 @@ def checked_expectations(
 
 
 def refuse_impossible_metric(said: Expectation, cells: Sequence[Cell]) -> None:
-    """Refuse an expectation on a metric that the cells to which it applies cannot have; for a
-    ratio, those on each side.
+    """Refuse an expectation on a metric that none of its cells can have; for a ratio, none of the
+    cells on one side.
 
     Raises:
-        KeyValueError: none of the cells can have it, so that no run could meet the expectation.
+        KeyValueError: no cell can have the metric, so that no run could meet the expectation.
     """
     for side in (said.of, *(() if said.against is None else (said.against,))):
         wanted = {**said.where, **side}

@@ -12,11 +12,11 @@ OPTION = "--expect"
 
 
 def expecting(study: Study, texts: Sequence[str]) -> Study:
-    """Return the study with these expectations, as `--expect` adds them; those that it already has
-    are not added again.
+    """Return the study with expectations added, as `--expect` does; those that it already has are
+    not added again.
 
     Raises:
-        StudyError: one cannot be read, or names something that the study does not have.
+        StudyError: an expectation cannot be read, or names something that the study does not have.
     """
     has = {each.text for each in study.expectations}
     with Refusals(COMMAND_LINE).as_study_errors():

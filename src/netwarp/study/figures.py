@@ -18,7 +18,7 @@ Levels = dict[str, Any]
 
 
 def _or_added(value: Any, own: ValidatorFunctionWrapHandler) -> Any:
-    """Accept the name of a kind of figure that a package adds, if netwarp has none of this name."""
+    """Accept the name of a kind of figure: one of netwarp's, or else one that a package adds."""
     try:
         return own(value)
     except ValidationError:
@@ -34,7 +34,8 @@ else:
 
 
 class Figure(Section):
-    """A chart of a metric over the cells. Factors it does not name get one chart per level.
+    """A chart of a metric over the cells. For factors that it does not name, there is one chart for
+    each level.
 
     A `timeline` has no metric: it shows what happened in single runs over time, delay and goodput,
     and what a player did. Factors that are neither `series` nor in `where` may have one level only.
@@ -46,10 +47,10 @@ class Figure(Section):
     """Factor along the horizontal axis; of a scatter chart, the metric there. A timeline, and
     figures of a distribution or of flows, have none."""
     y: str | None = None
-    """Metric that is shown; needed by all but a timeline. Of a delay-cdf one of the quantiles:
-    those of `message_delay_s_p50`, `delay_s_p50` or `rr_latency_s_p50`, whichever is named; of a
-    flow-cdf `flow_completion_time_s_p50` or `flow_slowdown_index_p50`, of a flow-slowdown the
-    latter, with `_mean` or `_p99` too."""
+    """Metric that is shown; needed by all but a timeline. For a delay-cdf, it names a quantile of
+    the delays: `message_delay_s_p50`, `delay_s_p50` or `rr_latency_s_p50`. For a flow-cdf it is
+    `flow_completion_time_s_p50` or `flow_slowdown_index_p50`; for a flow-slowdown it is the latter,
+    also with `_mean` or `_p99`."""
     series: str | None = None
     """Factor whose levels differ in colour; in a timeline, each of its levels has a row."""
     where: Levels = Field(default_factory=dict)
@@ -76,7 +77,7 @@ class Figure(Section):
 
 
 class CheckedKind(Protocol):
-    """What a study uses of a kind of figure."""
+    """The part of a kind of figure's interface that studies use."""
 
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]

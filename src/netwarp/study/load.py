@@ -19,7 +19,7 @@ from netwarp.study.toml_lines import key_lines, key_of_long_number, study_lines,
 from netwarp.study.variants import refuse_loose_reasons
 
 MOST_BYTES = 8 << 20
-"""Largest study file that is read, in bytes: some hundred thousand levels."""
+"""Maximum size of a study file in bytes: some hundred thousand levels."""
 
 
 def load_study(
@@ -106,7 +106,7 @@ class _Source:
         quick: bool = False,
         overridden: Sequence[str] = (),
     ) -> Study:
-        """Validate the study with this change of its tables."""
+        """Validate the study after a change of its tables, and return it."""
         lines = study_lines(self.text, overridden, quick=quick)
         with Refusals(str(self.path), lines).as_study_errors():
             raw = apply_quick(self.raw) if quick else self.raw
@@ -123,7 +123,7 @@ def _refuse_bad_quick(source: _Source, *, overridden: bool) -> None:
     """Refuse a study that is not valid with its ``[quick]`` table, whether or not `--quick` is
     given.
 
-    A file that is valid only with an override of the command line is not checked.
+    If a file is valid only with an override of the command line, this is not checked.
     """
     try:
         source.study(quick=True)

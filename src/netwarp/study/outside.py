@@ -19,18 +19,16 @@ from netwarp.units import UnitError, parse_duration_ns
 from netwarp.workloads import WORKLOADS, FileReader, section_of
 
 Reader = Callable[[Written], object]
-"""A function that returns the contents of a file, or the description of a stack, in place of its
-name; it returns other values unchanged.
-"""
+"""A function that returns the contents of a file, or the description of a stack, for its name. It
+returns other values unchanged."""
 MOST_TRACE_BYTES = 64 << 20
-"""Largest trace file that is read, in bytes: room for ten million opportunities to send, an hour at
-30 Mbit/s.
-"""
+"""Maximum size of a trace file in bytes: room for ten million opportunities to send, an hour at 30
+Mbit/s."""
 
 
 def with_contents(study: Table, folder: Path | None) -> Table:
-    """Return a study's tables in which contents and descriptions replace the names of files and
-    stacks, in levels of factors, too.
+    """Return a study's tables in which the names of files and stacks are replaced by their contents
+    and descriptions, in levels of factors, too.
 
     Args:
         study: the study's tables, factors flattened.
@@ -54,8 +52,8 @@ def with_contents(study: Table, folder: Path | None) -> Table:
 
 
 def refuse_contents(study: Table) -> None:
-    """Refuse a study that names a file, folder, stack or program, of whatever kind its workloads
-    are. Nothing is opened.
+    """Refuse a study if it names a file, folder, stack or program, in whatever kind of workload.
+    Nothing is opened.
 
     Args:
         study: the study's tables, factors flattened.
@@ -86,7 +84,7 @@ def _changed(
     of_path: Callable[[Table], Mapping[str, Reader]],
     of_transport: Mapping[str, Reader],
 ) -> Table:
-    """Return the study with everything that is outside of it replaced.
+    """Return the study with the names of everything that lies outside of it replaced by contents.
 
     Args:
         study: the study's tables.
@@ -127,8 +125,8 @@ def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) 
     Args:
         study: the study's tables.
         place: dotted key of the section.
-        varied: the beginning of the keys of these factors; a factor of this name varies the section
-            as a whole, with tables as levels.
+        varied: the prefix of the keys of these factors. A factor with the prefix itself as key
+            varies the whole section, with tables as levels.
         readers: the readers, by dotted key of the section.
     """
     for key, read in readers.items():

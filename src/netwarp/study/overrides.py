@@ -19,7 +19,7 @@ KERNEL = "kernel"
 """The only key outside of sections that can be a factor. Its values are read as text although they
 look like numbers, because 6.10 is not 6.1."""
 COMMAND_LINE = "command line"
-"""What errors about options have in place of a file name."""
+"""Text that errors about options have instead of a file name."""
 
 
 def overrides_of(options: Mapping[str, Any]) -> list[str]:
@@ -82,7 +82,8 @@ def apply_overrides(
     replicates: int | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Return a study's tables with keys changed; the result is validated like any study.
+    """Return a study's tables after the changes of the command line. They are validated later, like
+    those of any study.
 
     ``KEY=VALUE`` sets a dotted key: ``path.rtt=50ms``, ``replicates=3``, ``transport.mss=1200``, or
     a factor's levels: ``factors.path.loss=["0%", "1%"]``. VALUE is read as TOML if it is TOML, and
@@ -142,7 +143,7 @@ def apply_quick(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_unrun(claim: Any, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Return a claim without those levels in its `without` that a change removes from their
+    """Return a claim whose `without` has only levels that are still run after a change of the
     factors.
     """
     left_out = claim.get("without") if isinstance(claim, Mapping) else None

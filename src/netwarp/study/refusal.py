@@ -13,7 +13,7 @@ from netwarp.fields import KeyValueError
 from netwarp.study.toml_lines import line_of
 
 Display = Callable[[str], str]
-"""A function from a dotted key to what the user wrote: from ``path.loss`` to ``--loss``."""
+"""A function that converts a dotted key to what the user wrote: ``path.loss`` to ``--loss``."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,9 @@ class Refusals:
 
     @contextmanager
     def as_study_errors(self) -> Iterator[None]:
-        """Convert a `KeyValueError` that is raised in the block to a `StudyError`."""
+        """Context manager: convert a `KeyValueError` that is raised in the block to a
+        `StudyError`.
+        """
         try:
             yield
         except KeyValueError as error:

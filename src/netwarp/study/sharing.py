@@ -14,31 +14,31 @@ from netwarp.study.sections.topology import SIZES, Shape
 from netwarp.suggestions import did_you_mean
 
 USUAL_RESPONSE = "256kB"
-"""Default size of what each sender of an incast sends (Phanishayee et al., FAST 2008)."""
+"""Default size of the content that each sender of an incast sends (Phanishayee et al., FAST
+2008)."""
 _START_JITTER = "100ms"
-"""Range of the random delay before each flow starts, so that the first one differs between
-replicates.
-"""
+"""Upper bound of the random delay before each flow starts, so that it differs between replicates
+which flow is first."""
 _INCAST_JITTER = "100us"
 _FLOW = "flow"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options of `compare` say about the network."""
+    """The options of `compare` that define a network."""
 
     rtts: Sequence[Any] | None
     """Round-trip time of each flow; None if the option is not given."""
     shapes: Sequence[Any] | None
     """Levels of `--shape`, such as `incast:16`."""
     levels: Mapping[str, Sequence[Any]]
-    """Levels of the other options."""
+    """Levels of all other options."""
     given: Mapping[str, Any]
     """All options that were given, by name."""
 
 
 def on_a_network(tables: Mapping[str, Any], asked: Asked, command: str) -> dict[str, Any]:
-    """Return a comparison on the network for which the options ask; if they ask for none, it is
+    """Return a comparison on the network that the options define; if they define none, it is
     unchanged.
 
     Args:
@@ -90,8 +90,8 @@ def _refuse_misfits(asked: Asked, shape: Shape | None) -> None:
 
 
 def _shape(asked: Asked) -> tuple[Shape, list[int]]:
-    """Return the shape, and the levels of its size; empty if the size follows from round-trip
-    times.
+    """Return the shape, and the levels of its size. There are no levels if the size follows from
+    the round-trip times.
     """
     if asked.shapes is None:
         return "dumbbell", []
@@ -117,8 +117,8 @@ def _shape_of(level: str) -> tuple[Shape, int | None]:
 def _sharing(
     tables: dict[str, Any], asked: Asked, *between: tuple[str, str, str]
 ) -> dict[str, Any]:
-    """Return a comparison of flows that share links, each with a name and its two hosts, until they
-    are stopped.
+    """Return a comparison of flows that share links until they are stopped; each flow has a name
+    and two hosts.
     """
     flows = [_flow(tables, asked, *each) for each in between]
     metrics = [f"{name}.goodput_bit_s" for name, _, _ in between]
@@ -167,7 +167,7 @@ def _chain(tables: dict[str, Any]) -> dict[str, Any]:
 def _one_flow(
     tables: dict[str, Any], keys: Mapping[str, Any], metrics: list[str]
 ) -> dict[str, Any]:
-    """Return a comparison of one flow whose size is that of the options; if they have several
+    """Return a comparison of one flow with the size that the options give; if they give several
     sizes, the size is a factor.
     """
     factors: dict[str, Any] = tables["factors"]

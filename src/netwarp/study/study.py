@@ -55,34 +55,34 @@ else:
 
 
 class StudyFile(Section):
-    """A study file's top level."""
+    """The top level of a study file."""
 
     title: str
     """The subject of the study, in one line."""
     description: str | None = None
     """The reason for the study, in a few sentences."""
     replicates: Replicates = 10
-    """Runs of each cell, each with seeds of its own."""
+    """Number of runs of each cell, each with its own seeds."""
     seed: Seed = 1
     """The seed from which all randomness follows: the same seed gives the same records."""
     relevant: RatioField = RELEVANT
-    """The smallest relevant difference: nothing below it is called a difference, however exactly it
-    was measured."""
+    """The smallest relevant difference: a smaller one is not called a difference, however exactly
+    it was measured."""
     metrics: list[str] = Field(default_factory=list)
-    """The main metrics, whose comparisons are the answer: `["completion_time_s",
-    "rtt_under_load_s_p95"]`. Default: what suits the workloads, such as the completion time; and
-    the round-trip time under load where queue, discipline or congestion control varies."""
+    """The main metrics, whose comparisons answer the study's question: `["completion_time_s",
+    "rtt_under_load_s_p95"]`. Default: a metric that suits the workloads, such as the completion
+    time; and the round-trip time under load if queue, discipline or congestion control varies."""
     against: dict[str, Any] = Field(default_factory=dict)
-    """What the others are compared against: one level of one factor, such as
-    `{ "transport.congestion" = "cubic" }`. Default: the first transport; without several, the first
-    congestion control or another setting of transports, then queueing discipline, then the first
-    level of the first factor."""
+    """The level of a factor against which the others are compared, such as `{
+    "transport.congestion" = "cubic" }`. Default: the first transport; if there are not several, the
+    first congestion control or another setting of transports, then the queueing discipline, then
+    the first level of the first factor."""
     backend: StudyBackend = OF_STUDIES[0]
     """Where the study runs unless `--backend` says otherwise: a guest in virtual time, or this
     host's own kernel in real time, for what depends on the CPU."""
     kernel: KernelField | None = None
     """The guest kernel of all runs: a version, such as "6.12", or a name of `netwarp kernel list`.
-    A factor where it is a list under `[factors]`. Default: this machine's default kernel."""
+    It is a factor if it is a list under `[factors]`. Default: this machine's default kernel."""
     capture: Literal["pcap"] | None = None
     """`pcap`: each run writes a packet capture of the routers' links beside its records."""
     sampling: SamplingField = "auto"
@@ -91,40 +91,42 @@ class StudyFile(Section):
     `off`: never; then there is no queueing delay, and charts over time show only the events of the
     timeline."""
     path: dict[str, Any] = Field(default_factory=dict)
-    """Client, router, server, and what happens to packets in between."""
+    """The path between client, router and server: delay, rate, loss and other impairments of
+    packets."""
     topology: dict[str, Any] = Field(default_factory=dict)
-    """Several hosts in place of one client and one server."""
+    """Several hosts instead of one client and one server."""
     host: Tables = ()
-    """The hosts of a network of the study's own."""
+    """The hosts of a network that the study defines."""
     router: Tables = ()
-    """The routers of a network of the study's own."""
+    """The routers of a network that the study defines."""
     link: Tables = ()
-    """The links of a network of the study's own, in place of `[path]`."""
+    """The links of a network that the study defines, instead of `[path]`."""
     transport: dict[str, Any] = Field(default_factory=dict)
     """Options of the transports."""
     workload: Workloads = Field(default_factory=dict)
-    """What is sent. Several `[[workload]]` tables compete for the path."""
+    """Which data is transferred, and when. Several `[[workload]]` tables compete for the path."""
     limits: dict[str, Any] = Field(default_factory=dict)
-    """When a run is given up."""
+    """Limits beyond which a run is ended as failed."""
     factors: dict[str, list[Any]] = Field(default_factory=dict)
-    """What is varied: lists of levels by key, such as `transport` or `"path.loss"`. All
-    combinations are run, but for those in `leave_out`."""
+    """The factors that are varied: lists of levels by key, such as `transport` or `"path.loss"`.
+    All combinations are run, except those in `leave_out`."""
     leave_out: Tables = ()
     """Combinations of levels that are not run, such as a congestion control that one of the
     transports lacks: `[{ transport = "s2n-quic", "transport.congestion" = ["reno"] }]`, with a
     level or a list of levels for each of two factors or more."""
     figure: list[Figure] = Field(default_factory=list)
-    """Charts, in the order of the report."""
+    """Figures, in the order of the report."""
     claim: list[Claim] = Field(default_factory=list)
-    """Sentences that the results can support or contradict, as the report says."""
+    """Statements that the results can support or contradict; the report says which."""
     expect: list[Expect] = Field(default_factory=list)
-    """Bounds that the results must keep; the exit status reports whether they do."""
+    """Bounds that the results must meet; the exit status reports whether they do."""
     control: list[Control] = Field(default_factory=list)
-    """Cells of claims run again with one thing changed, to show why results are what they are."""
+    """Cells of claims that are run again with one thing changed, to show why results are what they
+    are."""
     sensitivity: list[Sensitivity] = Field(default_factory=list)
-    """Claims judged again with another choice for something that the study chose."""
+    """Claims that are judged again with another value of something that the study chose."""
     quick: dict[str, Any] = Field(default_factory=dict)
-    """What `--quick` changes: keys as they stand in the file, such as `replicates = 3`,
+    """Changes that `--quick` makes: keys as they stand in the file, such as `replicates = 3`,
     `workload.size = "1MB"`, or fewer levels in `[quick.factors]`."""
 
 
@@ -267,7 +269,8 @@ def study_from_mapping(
 
 
 def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, str]:
-    """Return the level against which the others are compared, spelled as in its factor.
+    """Return the level against which the others are compared, with the spelling that it has in its
+    factor.
 
     Raises:
         KeyValueError: several levels are given, or one that the study does not have.
@@ -280,8 +283,8 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
 
 
 def _of_a_section(error: KeyValueError) -> KeyValueError:
-    """Return the error for a key outside of its section; it names the section: `path.rtt` for
-    `rtt`.
+    """Return the error for a key that stands outside of its section. It names the key with the
+    section: `path.rtt` for `rtt`.
     """
     if error.reason == "unknown key" and error.key is not None:
         found = [key for key in what_can_vary() if key.partition(".")[2] == error.key]
@@ -306,8 +309,8 @@ def _own_metrics(cell: Cell) -> tuple[str, ...]:
 
 
 def _with_short_forms(study: Table) -> Table:
-    """Return the study with ``transport = "tcp"``, and factors in tables of their own, in the full
-    form.
+    """Return the study with short forms replaced by full ones: ``transport = "tcp"``, and tables
+    inside `[factors]`.
     """
     kind = study.text("transport")
     if kind is not None:

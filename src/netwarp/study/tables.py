@@ -1,4 +1,5 @@
-"""The tables of a study as they were written: each value has its place in the study.
+"""The tables of a study as they were written: each value knows its place in the study, for error
+messages.
 
 Derived values keep the place of the original. These are: a factor's level in a cell's table, the
 content of a file instead of its name, a duration computed from `start` and `stop`. So an error in a
@@ -25,12 +26,11 @@ class Written:
     place: str
     """Dotted key of the value in the study: `path.loss`, `factors."path.loss"`."""
     stands: object = None
-    """The value that the user wrote, if this one was derived from it, for example a file's name if
-    this is its content.
-    """
+    """The value that the user wrote, if this one was derived from it; for example a file's name, if
+    this one is the file's content."""
 
     def made(self, value: object) -> Written:
-        """Return a value that is derived from this one, with the place of this one."""
+        """Return a value that is derived from this one and has the same place."""
         stands = plain(self.value) if self.stands is None else self.stands
         return replace(_located(value, self.place), stands=stands)
 
@@ -116,8 +116,8 @@ class Table(Mapping[str, Written]):
         return value if isinstance(value, str) else None
 
     def find(self, *parts: str) -> Written:
-        """Return the value at a dotted key, given in parts; None is its value if nothing was
-        written there.
+        """Return the value at a dotted key, given as a list of parts. If nothing was written there,
+        its value is None.
         """
         found = self.get(parts[0])
         if found is None:
@@ -125,7 +125,7 @@ class Table(Mapping[str, Written]):
         return found.inside(*parts[1:])
 
     def replaced(self, entries: Mapping[str, Written]) -> Table:
-        """Return a table at the same place with these values replaced or added."""
+        """Return a table at the same place in which these values are replaced or added."""
         return Table({**self, **entries}, self.place)
 
     def without(self, keys: Collection[str]) -> Table:
@@ -133,7 +133,7 @@ class Table(Mapping[str, Written]):
         return Table({key: each for key, each in self.items() if key not in keys}, self.place)
 
     def with_value(self, written: Written, *parts: str) -> Table:
-        """Return a copy in which the value at a dotted key, given in parts, is set.
+        """Return a copy in which the value at a dotted key, given as a list of parts, is set.
 
         Raises:
             KeyValueError: a part of the key names something that is not a table.
@@ -157,12 +157,12 @@ class Table(Mapping[str, Written]):
         return self if made is found.value else self.with_value(found.made(made), *parts)
 
     def plain(self) -> dict[str, Any]:
-        """Return the table as Python's own types, as `tomllib` does."""
+        """Return the table as Python's own types, in the form in which `tomllib` returns it."""
         return {key: plain(each.value) for key, each in self.items()}
 
     def located(self, error: KeyValueError) -> KeyValueError:
-        """Return an error in a key of this table with the place where the value was written, and
-        the value that was written there.
+        """Return an error about a key of this table, completed with the place where the value was
+        written, and with the value as it was written.
 
         An error in a key for both directions is reported at the key of one direction, if the user
         wrote that.
@@ -186,12 +186,12 @@ def plain(value: object) -> Any:
 
 
 def joined(*parts: str) -> str:
-    """Return a dotted key from its parts, of which the first may be empty."""
+    """Return a dotted key made of its parts; the first may be empty."""
     return ".".join(part for part in parts if part)
 
 
 def _located(value: object, place: str) -> Written:
-    """Return a value as tables and lists whose values have places."""
+    """Return a value as tables and lists in which each value has its place."""
     if isinstance(value, Mapping):
         return Written(Table.of(value, place), place)
     if isinstance(value, list | tuple):

@@ -62,7 +62,9 @@ def syntax_remedy(text: str, error: str) -> str:
 
 
 def key_of_long_number(text: str) -> str | None:
-    """Return the key of a number that has more digits than Python reads; None if there is none."""
+    """Return the key of a number that has more digits than Python can read; None if there is
+    none.
+    """
     found = _LONG_NUMBER.search(text)
     if found is None:
         return None
@@ -74,7 +76,7 @@ def key_of_long_number(text: str) -> str | None:
 def study_lines(
     text: str, overrides: Sequence[str] = (), *, quick: bool = False
 ) -> Mapping[str, int]:
-    """Return the lines of the keys that a study uses; with `quick`, keys of ``[quick]`` have
+    """Return the lines of the keys that a study uses. With `quick`, keys in ``[quick]`` have
     precedence.
 
     A key that the command line sets (``KEY=VALUE``) has no line.
@@ -135,7 +137,9 @@ def _note(lines: dict[str, int], table: str, key: str, number: int) -> None:
 
 
 def _numbered(parts: list[str], tables_of: dict[str, int], *, is_array: bool) -> str:
-    """Return the dotted name in a table's header, with an index after each array of tables."""
+    """Return the dotted name in a table's header, in which the name of each array of tables is
+    followed by an index.
+    """
     path = ""
     for place, part in enumerate(parts):
         path = f"{path}.{part}" if path else part

@@ -1,4 +1,4 @@
-"""Controls and sensitivities: a study's claims are judged again with something changed."""
+"""Controls and sensitivities, in which a study's claims are judged again with one change."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from netwarp.suggestions import did_you_mean
 
 
 class Control(Section):
-    """The cells of some claims run again with one thing changed, to show what makes their results
-    what they are. `netwarp reproduce` runs them with the study's seeds and replicates, and compares
-    the effect of each claim that names the control with and without the change.
+    """The cells of some claims, run again with one change, to show what causes the results.
+    `netwarp reproduce` runs them with the study's seeds and replicates, and compares the effect of
+    each claim that names the control with and without the change.
     """
 
     id: str
@@ -23,7 +23,7 @@ class Control(Section):
     text: str
     """What is changed, in words."""
     change: dict[str, Any]
-    """Keys as they stand in the file, laid over it as `[quick]` is: `transport.sctp.rto_min =
+    """Keys as they stand in the file, with new values, as in `[quick]`: `transport.sctp.rto_min =
     "200ms"`, or other levels in `factors`."""
     quick: Switch = True
     """Whether the control is part of `--quick`. If it is not, the scorecard of a quick run leaves
@@ -31,30 +31,31 @@ class Control(Section):
 
 
 class Sensitivity(Section):
-    """The claims judged again with another choice for something that the source does not say and
-    the study had to choose. A claim that is contradicted there `depends` on that choice. `netwarp
-    reproduce` runs them.
+    """The claims of a study, judged again with another choice for something that the source does
+    not state, so that the study had to choose it. A claim that is contradicted then `depends` on
+    that choice. `netwarp reproduce` runs them.
     """
 
     id: str
     """Short name, unique in the study."""
     chosen: str
-    """What the study chose, as it stands after "depends on": "the rate"."""
+    """What the study chose, as text that follows "depends on": "the rate"."""
     here: str
-    """What the study chose for it: "100 Mbit/s"."""
+    """The study's own choice, as text: "100 Mbit/s"."""
     text: str | None = None
-    """The other choice, in words, where there is one only. With `over`, its levels are printed
+    """The other choice in words, if there is only one. With `over`, its levels are printed
     instead."""
     change: dict[str, Any] = Field(default_factory=dict)
-    """Keys as they stand in the file, laid over it as `[quick]` is."""
+    """Keys as they stand in the file, with new values, as in `[quick]`."""
     lead: Literal["ratio", "gap"] | None = None
-    """The other reading of what grows or shrinks, as `lead` of a claim; nothing else is run."""
+    """The other interpretation of what grows or shrinks, as `lead` of a claim; nothing is run for
+    it."""
     over: str | None = None
-    """Key that takes other levels, such as `path.rate`. The study itself does not vary it."""
+    """Key that gets other levels, such as `path.rate`. The study itself does not vary it."""
     levels: list[Any] = Field(default_factory=list)
     """The other levels of `over`; the claims are judged at each."""
     claims: list[str] = Field(default_factory=list)
-    """Ids of the claims. Default: all that can be tested and are the source's; with `lead`, those
+    """Ids of the claims. Default: all claims of the source that can be tested; with `lead`, those
     of them with a lead that grows or shrinks."""
     quick: Switch = True
     """Whether the sensitivity is part of `--quick`; if it is not, the scorecard says that it was
@@ -62,7 +63,7 @@ class Sensitivity(Section):
 
 
 def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tuple[Control, ...]:
-    """Check and return controls: they have distinct ids, and some claim names each.
+    """Check controls, and return them: they have distinct ids, and each is named by a claim.
 
     Raises:
         KeyValueError: an id is used twice, no claim names a control, or a claim names a control
@@ -88,8 +89,8 @@ def checked_controls(controls: Sequence[Control], claims: Sequence[Claim]) -> tu
 def checked_sensitivities(
     sensitivities: Sequence[Sensitivity], claims: Sequence[Claim], factors: Sequence[str]
 ) -> tuple[Sensitivity, ...]:
-    """Check and return sensitivities: they have distinct ids, change something, and name claims of
-    the study.
+    """Check sensitivities, and return them: they have distinct ids, change something, and name
+    claims of the study.
 
     Args:
         sensitivities: the sensitivities of the study file.
@@ -137,7 +138,7 @@ def refuse_loose_reasons(
     """Refuse reasons of claims that no control can confirm, and variants with their own number of
     replicates.
 
-    Studies kept in run directories are not checked, because older versions wrote others.
+    Studies in run directories are not checked, because older versions accepted others.
 
     Raises:
         KeyValueError: a reason has no control, or lacks the expected effect of the control's
@@ -152,8 +153,8 @@ def refuse_loose_reasons(
 
 
 def _refuse_loose_why(claim: Claim, key: str) -> None:
-    """Refuse a claim with only some of these keys: a reason, its control, and the effect that would
-    confirm it.
+    """Refuse a claim that has only some of these keys: a reason, its control, and the effect that
+    would confirm the reason.
     """
     together = {name: getattr(claim, name) for name in ("why", "control", "under_control")}
     missing = [name for name, value in together.items() if value is None]

@@ -17,11 +17,11 @@ SEVERAL_PATHS, SEVERAL_WORKLOADS = "paths", "workloads"
 KIND = "kind"
 """Name of the field that distinguishes alternative models, such as kinds of loss."""
 WAYS: dict[Direction, str] = {"down": "server to client", "up": "client to server"}
-"""Each direction of a path, in words."""
+"""The two directions of a path, in words."""
 
 
 class Asked(NamedTuple):
-    """A feature that a job requires of its backend."""
+    """A feature that a job requires of its backend, such as a delay or random loss."""
 
     feature: str
     """The field that requires the feature, such as `delay_ns`, or `reorder.ratio` for a field of a
@@ -44,7 +44,7 @@ class Asked(NamedTuple):
 
 
 def asked(job: Job) -> list[Asked]:
-    """Return all features that a job requires, apart from hosts, links, and the workload itself."""
+    """Return all features that a job requires, except hosts, links, and the workload itself."""
     several = len(job.paths) > 1
     found: list[Asked] = []
     for number, path in enumerate(job.paths, 1):

@@ -40,22 +40,21 @@ class Asks:
     """Describes which feature of the backend a field of a job requires.
 
     It is metadata of the field, as `Meaning` is, and is read by `netwarp.wire.asked`. A field
-    without it requires a feature of its own name, so that a new field is refused until backends
-    list it.
+    without it requires a feature with the field's name, so that a new field is refused until
+    backends list it.
     """
 
     words: str | None
-    """The feature in words, as messages have it: "it asks for …". None if the field requires
-    nothing.
-    """
+    """The feature in words, as they follow "it asks for" in messages. None if the field requires
+    nothing."""
     neutral: str | None = None
-    """The value with which the field requires nothing, for a choice between strings; else None."""
+    """For a choice between strings, the value with which the field requires nothing; else None."""
 
 
 INSIDE = Asks(None)
 """Marks a field that requires nothing itself, but contains fields that may."""
 DETAIL = Asks(None)
-"""Marks a field that only parametrises another feature, and requires nothing by itself."""
+"""Marks a field that is a parameter of another feature, and requires nothing by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,23 +63,21 @@ class Option:
 
     It is metadata of the field, like `Meaning`. The study's key is the field's name without its
     unit. The key's documentation, its default, the refusals by transports that lack the option, and
-    the equal-treatment table follow from it.
+    the report's table of settings (equal treatment) follow from it.
     """
 
     usual: object
-    """The value if a study sets none."""
+    """The value that is used if a study sets none."""
     help: str
     """Text of the key reference."""
     type: str | None = None
     """Name of the type of its values, in `netwarp.fields`; None for the type of the field."""
     setting: str | None = None
-    """Name in the equal-treatment table, which lists the option if transports of a study differ in
-    it; None if the table never lists it.
-    """
+    """Name in the report's table of settings, which lists the option if transports of a study
+    differ in it; None if the table never lists it."""
     of_host: str | None = None
-    """What kind of a host's settings it is, if connections do not report its value; None for other
-    options.
-    """
+    """If connections do not report the option's value: the kind of setting of a host that it is.
+    None for other options."""
 
 
 Direction = Annotated[
@@ -97,7 +94,7 @@ class Wire(BaseModel):
     refused.
 
     Only a key that has a default is left out if it has that value. So keys that are added to the
-    format do not change what was written before.
+    format later do not change earlier objects.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
@@ -106,7 +103,7 @@ class Wire(BaseModel):
     def of_checked(cls, fields: dict[str, object]) -> Self:
         """Return an object with values that are known to be valid, without checking them.
 
-        It does what `model_construct` does with every key present, in a tenth of the time.
+        It does the same as `model_construct` with all keys, in a tenth of the time.
 
         Args:
             fields: all fields that have no default; the object keeps the mapping.
@@ -126,17 +123,17 @@ class Wire(BaseModel):
 
 
 class Extended(Wire):
-    """An object with keys that were added later and are always written. Older objects without these
-    keys can still be read.
+    """An object of the wire format to which keys were added later that are always written. Older
+    objects without these keys can still be read.
     """
 
     before: ClassVar[Mapping[str, object]] = {}
-    """The values of these keys that older objects imply."""
+    """The values of the added keys that an older object implies."""
 
     @model_validator(mode="before")
     @classmethod
     def _take_older(cls, fields: object) -> object:
-        """Return an older object with the implied values for missing keys."""
+        """Return an older object in which the missing keys have the implied values."""
         return {**cls.before, **fields} if isinstance(fields, dict) else fields
 
 

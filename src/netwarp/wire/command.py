@@ -32,8 +32,8 @@ class Command(Extended):
     server: tuple[str, ...] = Field(min_length=1, strict=False)
     """The server's program and its arguments."""
     client: tuple[str, ...] = Field(min_length=1, strict=False)
-    """The client's program and its arguments, started when the server is ready. The run is over
-    when it has ended."""
+    """The client's program and its arguments, started when the server is ready. The run ends when
+    this program has ended."""
     ready: Ready
     """How to see that the server is ready."""
     environment: tuple[Variable, ...] = Field(strict=False)
@@ -41,7 +41,7 @@ class Command(Extended):
     working_directory: str
     """The directory in which both programs start; an absolute path of the machine."""
     memory_bytes: U64
-    """Memory of the guest, which also holds the files that programs write."""
+    """Memory of the guest in bytes, which also contains the files that programs write."""
     start_date_s: U64
     """Date at which the programs start, by the clock in virtual time, in seconds since 1970."""
     exact_coarse_clocks: bool
@@ -56,8 +56,8 @@ class Command(Extended):
     read them."""
     programs: tuple[HostProgram, ...] = Field(default=(), strict=False)
     """Programs on further hosts of the job's network, in the order in which they are started: the
-    first when the server is ready, each of the others when the one before it is ready, and the
-    client when all are. Left out: none."""
+    first one is started when the server is ready, each other one when the one before it is ready,
+    and the client when all are ready. Left out: none."""
 
     @property
     def direction(self) -> Direction:
@@ -66,7 +66,7 @@ class Command(Extended):
 
 
 class HostProgram(Wire):
-    """A program on a further host of a network. It is ended in the same way as the server."""
+    """A program on a further host of a network. When the run ends, it is ended like the server."""
 
     host: NodeName
     """The host on which the program runs. No other program of the job runs there."""
@@ -118,8 +118,8 @@ class Pattern(Wire):
     kind: Literal["regex"]
     """Always `regex`."""
     pattern: str
-    """An expression of Python's `re`, matched line by line; its group, or else the whole match, is
-    the number."""
+    """A regular expression of Python's `re`, matched line by line. Its group, or else the whole
+    match, is the number."""
 
 
 Extraction = Annotated[
@@ -191,8 +191,8 @@ class Program(Wire):
 
 
 class Download(Wire):
-    """The file that a client's program has left, in a run of programs with the interface of the
-    interop runner. What the program does during that time is not known, so times are those of its
+    """The file that a client's program has downloaded, in a run of programs with the interface of
+    the interop runner. netwarp does not see what the program does, so times are those of its
     process and of its host's packets.
     """
 

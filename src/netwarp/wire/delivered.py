@@ -1,4 +1,4 @@
-"""Records of what the paths did to packets."""
+"""Records of the packets that paths delivered, dropped and marked, and of measurements of paths."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from netwarp.wire.path import DisciplineKind, Loss, Reorder
 
 
 class Calibration(Wire):
-    """What one direction of a path did to its packets, counted on its links before the probes.
+    """Counts of the packets that one direction of a path delivered and dropped, read from its links
+    before the probes.
 
     Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's
     ARP packets end at the router and are not counted; the router's ARP packets, which netem impairs
-    like others, are counted as offered. Between two hosts that impose impairments themselves, the
-    run's packets that arrived at the receiving host are counted, without those that the network
+    like others, are counted as offered. Between two hosts, whose impairments are at the receiving
+    host, the run's packets that arrived at that host are counted, without those that the network
     lost before.
     """
 
@@ -39,18 +40,20 @@ class Calibration(Wire):
     dropped_packets: U64
     """Packets that netem dropped, at random or because its queue was full."""
     lost_packets: U64 | None
-    """Packets among these that were lost at random; null where the kernel does not count them."""
+    """Packets among these that were lost at random; null if the kernel does not count them."""
     left_packets: U64
     """Packets that were still in netem when the counters were read."""
     arp_packets: U64 = 0
     """With cold neighbours: the router's ARP packets among those offered."""
     unresolved_packets: U64 = 0
-    """With cold neighbours: packets that the router discarded or still held because it had no ARP
-    reply for the next address."""
+    """With cold neighbours: packets that the router discarded, or still held when the counters were
+    read, because it had no ARP reply for the next address."""
 
 
 class DisciplineInForce(Wire):
-    """A bottleneck's queueing discipline as read back from the kernel, with its counters."""
+    """The queueing discipline (qdisc) of a bottleneck as read back from the kernel, with its
+    counters.
+    """
 
     record: Literal["discipline"]
     """Always `discipline`."""
@@ -59,12 +62,12 @@ class DisciplineInForce(Wire):
     direction: Direction
     """The direction at whose bottleneck the discipline is."""
     kind: DisciplineKind
-    """Which queueing discipline of the kernel it is."""
+    """The kind of the queueing discipline, as the kernel names it."""
     limit_packets: U32 | None
-    """The most packets that the discipline queues; null where its limit is in bytes."""
+    """Maximum number of packets that the discipline queues; null if its limit is in bytes."""
     limit_bytes: U32 | None
-    """The most bytes that the discipline queues; null where its limit is in packets. `cake` counts
-    the memory that packets take."""
+    """Maximum number of bytes that the discipline queues; null if its limit is in packets. For
+    `cake` it is the memory that packets take."""
     ecn: bool
     """Whether the discipline marks packets of ECN-capable senders."""
     dropped_packets: U64
@@ -74,10 +77,11 @@ class DisciplineInForce(Wire):
 
 
 class Imposed(Wire):
-    """What the receiving host did to the incoming packets of a run between two hosts.
+    """The impairments that the receiving host applied to the incoming packets of a run between two
+    hosts.
 
-    These impairments were read back from the kernel, and come in addition to what the network
-    between the hosts does.
+    They were read back from the kernel, and come in addition to those of the network between the
+    hosts.
     """
 
     record: Literal["imposed"]
@@ -93,11 +97,11 @@ class Imposed(Wire):
     jitter_correlation: Ratio
     """Correlation of successive delays, 0 to 1."""
     loss: Loss
-    """How packets are lost."""
+    """How packets are lost, such as at random or in bursts."""
     rate_bit_s: U64 | None
     """Bottleneck rate of Ethernet frames; null is unlimited."""
     limit_packets: U32
-    """The most packets in netem."""
+    """Maximum number of packets in netem."""
     reorder: Reorder
     """Share of packets that are sent at once, before those in the delay line."""
     duplicate_ratio: Ratio
@@ -144,14 +148,14 @@ class PathMeasurement(Wire):
     """How a path between two hosts performed right before or after the run, measured with
     datagrams.
 
-    netwarp does not set the properties of the network between the hosts. What a study asks for is
-    added by the hosts themselves.
+    netwarp does not set the properties of the network between the hosts. Impairments that a study
+    asks for are applied by the hosts.
     """
 
     record: Literal["path_measurement"]
     """Always `path_measurement`."""
     moment: Moment
-    """When the path was measured."""
+    """When the path was measured: before the run, after it, or while it was still impaired."""
     unix_ns: U64
     """Time of day at the client, in nanoseconds since 1970."""
     sent: U32
@@ -172,7 +176,8 @@ class PathMeasurement(Wire):
     """Rate at which a short train of packets from server to client arrived: roughly a lower bound
     of the path's rate. Null if too few of them arrived."""
     rate_up_bit_s: U64 | None
-    """The rate measured in the same way from client to server."""
+    """Rate at which a short train of packets from client to server arrived, as for
+    `rate_down_bit_s`."""
     clock_uncertainty_ns: U64 | None
     """Largest error of the server's times in these records, in either direction, estimated from
     both clocks' times in the datagrams."""
@@ -180,4 +185,4 @@ class PathMeasurement(Wire):
     """Share of the CPU time of the client's machine that was in use since the previous measurement,
     the run included; null in the first measurement."""
     server_busy: Ratio | None
-    """The same share at the server's machine."""
+    """The same share of the CPU time of the server's machine."""

@@ -10,9 +10,8 @@ from netwarp.wire.base import U64, Direction, Meaning, Wire
 from netwarp.wire.transfers import Side
 
 LEAST_MESSAGE_BYTES = 24
-"""Smallest message in bytes: it begins with its number, when it was due and when it was sent, eight
-bytes each.
-"""
+"""Size of the smallest message in bytes: its number, when it was due and when it was sent, eight
+bytes each."""
 MOST_MESSAGE_BYTES = 65_507
 """Largest payload of a UDP datagram over IPv4, in bytes."""
 
@@ -20,9 +19,9 @@ MOST_MESSAGE_BYTES = 65_507
 class Flow(Wire):
     """Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
 
-    Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an
-    SCTP message of its own if messages are unordered or may be given up. Otherwise messages are
-    sent in order on one stream.
+    Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is a
+    separate SCTP message if messages are unordered or partially reliable (PR-SCTP). Otherwise
+    messages are sent in order on one stream.
     """
 
     kind: Literal["flow"]
@@ -35,12 +34,12 @@ class Flow(Wire):
     """Size of each message. Its first bytes are its number, when it was due and when it was sent.
     """
     arrivals: Arrivals
-    """When messages are due."""
+    """The process that determines when messages are due."""
     messages: U64 | None
-    """The most messages that are sent; null for as many as `duration_ns` allows."""
+    """Maximum number of messages to send; null if only `duration_ns` limits them."""
     duration_ns: U64 | None
-    """Messages due later than this after the first are not sent; null for as long as `messages`
-    take."""
+    """Messages that are due later than this after the first one are not sent; null if only
+    `messages` limits them."""
     packet_table: bool
     """Whether the receiver writes a table to the run directory with a line for each message."""
 
@@ -61,12 +60,12 @@ class RequestResponse(Wire):
     response_bytes: Annotated[int, Field(ge=LEAST_MESSAGE_BYTES, lt=2**16)]
     """Size of each response. Its first bytes are its request's number and times."""
     arrivals: Arrivals
-    """When requests are due."""
+    """The process that determines when requests are due."""
     messages: U64 | None
-    """The most requests that are sent; null for as many as `duration_ns` allows."""
+    """Maximum number of requests to send; null if only `duration_ns` limits them."""
     duration_ns: U64 | None
-    """Requests due later than this after the first are not sent; null for as long as `messages`
-    take."""
+    """Requests that are due later than this after the first one are not sent; null if only
+    `messages` limits them."""
 
     @property
     def direction(self) -> Direction:
@@ -113,7 +112,7 @@ class TraceArrivals(Wire):
     kind: Literal["trace"]
     """Always `trace`."""
     at_ns: tuple[U64, ...] = Field(min_length=1, strict=False)
-    """When each message is due after the flow's start, in order of time."""
+    """Times after the flow's start at which messages are due, in order."""
 
 
 Arrivals = Annotated[
@@ -124,16 +123,16 @@ Arrivals = Annotated[
 
 
 class FlowSent(Wire):
-    """What the sender of a flow passed to its transport."""
+    """The messages that the sender of a flow passed to its transport, and when."""
 
     record: Literal["flow_sent"]
     """Always `flow_sent`."""
     side: Side
-    """The side that sent."""
+    """The side that sent the messages."""
     messages: U64
-    """How many messages were sent."""
+    """Number of messages that were sent."""
     bytes: U64
-    """The size of all these messages together, in bytes."""
+    """Total size of these messages, in bytes."""
     first_ns: U64
     """When the first message was sent."""
     last_ns: U64
@@ -158,21 +157,22 @@ FlowUnit = Annotated[
 
 
 class FlowStats(Wire):
-    """Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna,
-    Ricardo: FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
+    """Statistics of the messages or packets of a flow that arrived, as computed by ns-3's
+    FlowMonitor (Carneiro, Fortuna, Ricardo: FlowMonitor, VALUETOOLS 2009). Duplicates are counted
+    in `duplicates` only.
     """
 
     record: Literal["flow_stats"]
     """Always `flow_stats`."""
     unit: FlowUnit
-    """What was counted. Packets of `udp` are counted by the receiver; those of other transports are
-    followed at the router, which they reach when they are sent, and from which they reach the
-    receiver without delay."""
+    """Whether messages or packets are counted. Packets of `udp` are counted by the receiver; those
+    of other transports are counted at the router, which they reach when they are sent, and from
+    which they reach the receiver without delay."""
     direction: Direction
-    """The direction of what was counted."""
+    """The direction of the messages or packets."""
     sent: U64 | None
-    """How many messages or packets were sent; null if the counting side does not know: then the
-    record `flow_sent` says it."""
+    """How many messages or packets were sent; null if the counting side does not know it. Then the
+    record `flow_sent` has the number."""
     received: U64
     """How many messages or packets arrived."""
     received_bytes: U64

@@ -1,6 +1,7 @@
 """The job, which the planner passes to the endpoint as one JSON object.
 
-Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
+All values are resolved: a job has no defaults, no units in strings, and nothing that is still to be
+drawn at random.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from netwarp.wire.workload import Workload
 
 
 class Job(Wire):
-    """One run, with all its values as numbers."""
+    """The description of one run, with all values as numbers."""
 
     format: Annotated[Literal[2], DETAIL]
     """Version of the job's format."""
     run: Annotated[str, DETAIL]
     """Name of the run in messages, such as `c003-r01`."""
     seed: Annotated[U64, DETAIL]
-    """Seed of the endpoint's own random numbers; the paths have seeds of their own."""
+    """Seed of the endpoint's own random numbers; each path has its own seed."""
     paths: Annotated[tuple[Path, ...], INSIDE] = Field(min_length=1, strict=False)
     """The paths, with one router each. The first is used unless the transport can use several."""
     workloads: Annotated[tuple[Exchange, ...], INSIDE] = Field(min_length=1, strict=False)
@@ -55,8 +56,8 @@ class Job(Wire):
     kernel: Annotated[str | None, Asks("a guest kernel by its name")] = None
     """The guest kernel, by a version or the name of its build; null for the machine's default."""
     network: Annotated[Network | None, Asks("a network of several hosts")] = None
-    """The network that the job describes, whose links are the job's paths; null if each path leads
-    from the one client over a router of its own to the one server."""
+    """The network of the run, whose links are the job's paths; null if each path leads from the
+    only client over a separate router to the only server."""
 
     @property
     def only(self) -> Exchange:
@@ -70,8 +71,8 @@ class Job(Wire):
 
     @property
     def each_alone(self) -> tuple[Job, ...]:
-        """Return the job of each of the run's workloads, as if it were alone on the path, or in a
-        network, on the links between its client and its server.
+        """Return the job of each of the run's workloads, as if it were alone on the path (in a
+        network: on the links between its client and its server).
         """
         return tuple(self._alone(each) for each in self.workloads)
 
@@ -100,7 +101,7 @@ class Job(Wire):
 
 
 class Exchange(Wire):
-    """A workload over a transport, between a server and a client of its own."""
+    """A workload over a transport, between its client and its server."""
 
     name: Annotated[str | None, DETAIL]
     """Name of the workload, in a study whose runs can have several."""
@@ -108,17 +109,17 @@ class Exchange(Wire):
     """The port on which the workload's server listens; null for the default port, if the run has
     one workload."""
     start_ns: Annotated[U64, DETAIL]
-    """When the workload's client begins, in nanoseconds after the run's epoch, or when its server
-    is ready if that is later."""
+    """When the workload's client begins, in nanoseconds after the run's epoch. If its server is not
+    ready by then, the client begins when it is."""
     transport: Annotated[Transport, DETAIL]
     """The transport and its options."""
     workload: Annotated[Workload, DETAIL]
-    """The workload: what is sent."""
+    """The workload: which data is transferred, and when."""
     group: Annotated[str | None, DETAIL] = None
-    """The name that the workload shares with others of the run, whose records are evaluated
-    together with its own; null if there are none."""
+    """The name that the workload shares with others of the run; their records are evaluated
+    together. Null if there are no others."""
     ends: Annotated[Ends | None, DETAIL] = None
-    """The hosts of the workload's client and server; null in a job without a network of its own."""
+    """The hosts of the workload's client and server; null in a job without a network."""
 
 
 class Sampling(Wire):
@@ -127,8 +128,8 @@ class Sampling(Wire):
     interval_ns: Annotated[int, Field(ge=1, lt=2**64)]
     """Time between two samples; if samples are thinned, the initial one."""
     is_thinned: bool
-    """Whether later intervals depend on the number of packets, so that sampling costs little
-    compared with them."""
+    """Whether later intervals are adapted to the number of packets, so that sampling costs little
+    in comparison."""
 
 
 class Limits(Wire):

@@ -18,12 +18,12 @@ class Network(Wire):
     """Hosts and routers, and the links between them."""
 
     hosts: Annotated[tuple[NodeName, ...], DETAIL] = Field(min_length=2, strict=False)
-    """Names of the hosts, at most twelve characters each, as names of network devices are made of
-    them. Each host has one link."""
+    """Names of the hosts. They have at most twelve characters each, because names of network
+    devices are made of them. Each host has one link."""
     routers: Annotated[tuple[NodeName, ...], DETAIL] = Field(min_length=1, strict=False)
     """Names of the routers."""
     links: Annotated[tuple[Link, ...], DETAIL] = Field(min_length=2, strict=False)
-    """The links: for each of the job's paths, in the same order, where it lies in the network."""
+    """The links, in the order of the job's paths: which two nodes each path connects."""
     nats: Annotated[tuple[Nat, ...], Asks("a router that translates addresses (NAT)")] = Field(
         default=(), strict=False
     )
@@ -31,8 +31,8 @@ class Network(Wire):
     silent: Annotated[tuple[NodeName, ...], Asks("a router that sends no ICMP")] = Field(
         default=(), strict=False
     )
-    """Routers that send no ICMP messages, so that no sender learns from them that a packet was too
-    big for a link, or that its hop limit was exceeded. Left out: none."""
+    """Routers that send no ICMP messages, so that no sender learns that a packet was too big for a
+    link, or that its hop limit was exceeded. Left out: none."""
 
 
 class Link(Wire):
@@ -57,7 +57,7 @@ class Link(Wire):
 
 class Nat(Wire):
     """A router that replaces the source address of packets to the outside by its own
-    (masquerading), and remembers for some time to whom the answers belong.
+    (masquerading), and keeps for each such flow a mapping by which replies are translated back.
     """
 
     router: Annotated[NodeName, DETAIL]
@@ -65,8 +65,8 @@ class Nat(Wire):
     link: Annotated[U32, DETAIL]
     """Index of the link that leads to the outside."""
     random_ports: Annotated[bool, DETAIL] = False
-    """Whether each new mapping gets a random outer port. Otherwise it keeps the host's port if that
-    is free."""
+    """Whether each new mapping gets a random outer port. Otherwise the mapping keeps the host's
+    port if that is free."""
     timeout_s: Annotated[U32 | None, DETAIL] = None
     """Seconds without a packet after which a mapping of UDP or of an established TCP connection is
     forgotten. Left out: the kernel's own time-outs."""
@@ -80,8 +80,8 @@ class Ends(Wire):
     server: Annotated[NodeName, DETAIL]
     """The host of the workload's server."""
     links: Annotated[tuple[U32, ...], DETAIL] = Field(min_length=2, strict=False)
-    """Indices of the links between these hosts, from the client to the server, over the fewest
-    links."""
+    """Indices of the links on the route with the fewest links from the client to the server, in
+    order."""
 
 
 def nodes_between(network: Network, ends: Ends) -> list[str]:

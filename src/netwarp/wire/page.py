@@ -51,7 +51,8 @@ WebProgramKind = Annotated[
 
 
 class Page(Wire):
-    """A web page: a client loads its document and all resources that follow from it.
+    """A web page: a client loads its document, and all resources to which the document and other
+    resources refer.
 
     A resource is requested when the one that refers to it has run. A resource runs when it has
     arrived and all that block it have run. The page is loaded when all resources have arrived.
@@ -62,21 +63,22 @@ class Page(Wire):
     http: Http
     """The version of HTTP with which the page is requested."""
     connections: Annotated[int, Field(ge=1, lt=2**32)]
-    """The most connections that the client opens to the server."""
+    """Maximum number of connections that the client opens to the server."""
     seed: U64
     """Seed of the bytes of resources that are not files."""
     resources: tuple[PageResource, ...] = Field(min_length=1, strict=False)
     """The resources: the document first, and each after the one that refers to it."""
     verify: bool
-    """Whether the client hashes what arrives and compares it with the page's bytes; for a browser,
-    only sizes are compared."""
+    """Whether the client hashes the content that it receives and compares it with the page's bytes;
+    for a browser, only sizes are compared."""
     visits: Annotated[int, Field(ge=1, lt=2**32)]
-    """How often the client visits the page, each time on new connections. The last is measured."""
+    """Number of visits of the client to the page, each on new connections. The last one is
+    measured."""
     cache: bool
-    """Whether all but the document is in the client's cache after the first visit."""
+    """Whether everything but the document is in the client's cache after the first visit."""
     discovers_http3: bool
     """Whether the client learns from responses over HTTP/2 that the server offers HTTP/3 (Alt-Svc,
-    RFC 7838); otherwise it knows that before the first visit."""
+    RFC 7838); otherwise it knows this before the first visit."""
     client: WebProgram | None
     """The program that loads the page; null for the endpoint itself."""
     server: WebProgram | None
@@ -89,7 +91,7 @@ class Page(Wire):
         return index == 0 or not self.cache or self.visits == 1
 
     def may_use(self, http: Http) -> bool:
-        """Return whether resources can be transferred over this version of HTTP."""
+        """Return whether resources can be transferred over the given version of HTTP."""
         return http == self.http or (self.discovers_http3 and http == "h2")
 
     @property
@@ -128,7 +130,7 @@ class PageResource(Wire):
     """Indices of the resources that must run before this one: for a script, the stylesheets and
     scripts before it."""
     render_blocking: bool
-    """Whether nothing is shown before the resource has run."""
+    """Whether the resource blocks rendering: nothing is shown before it has run."""
     urgency: Annotated[U8, Field(le=7)]
     """Urgency of the request (RFC 9218), 0 for the most urgent."""
     incremental: bool
@@ -136,7 +138,7 @@ class PageResource(Wire):
 
 
 class Resource(Wire):
-    """A resource of a page at the client. Times are those of W3C's Resource Timing."""
+    """A resource of a page as the client loaded it. Times are those of W3C's Resource Timing."""
 
     record: Literal["resource"]
     """Always `resource`."""
@@ -162,7 +164,8 @@ class Resource(Wire):
     response_end_ns: U64
     """When the last byte of the content was received (`responseEnd`)."""
     sha256: str | None
-    """Hex SHA-256 of the content as it arrived; null if the job does not ask for it."""
+    """SHA-256 in hexadecimal digits of the content as it arrived; null if the job does not ask for
+    it."""
 
     @property
     def first_byte_ns(self) -> int:
@@ -180,9 +183,9 @@ class PageLoad(Wire):
     browser: str
     """Name and version of the browser."""
     navigation_start_ns: U64
-    """When the browser was told to load the page."""
+    """When the browser was ordered to load the page (`navigationStart`)."""
     load_event_ns: U64
-    """When the page and all that it loads had arrived (`loadEventStart`)."""
+    """When the page and all its resources had arrived (`loadEventStart`)."""
     first_contentful_paint_ns: U64 | None
     """When the first text or image was shown; null if the browser does not report it."""
     largest_contentful_paint_ns: U64 | None

@@ -1,4 +1,4 @@
-"""A path of a job: what each direction does to packets."""
+"""A path of a job, and the impairments of its two directions, such as delay and loss."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ DisciplineKind = Annotated[
 
 
 FLOW_QUEUEING: tuple[DisciplineKind, ...] = ("fq", "fq_codel", "cake")
-"""Disciplines with a queue for each flow, so that a flow does not wait for other flows' packets."""
+"""Qdiscs with a separate queue for each flow, so that a flow does not wait for packets of other
+flows."""
 
 PacketNumber = Annotated[int, Field(ge=1, lt=2**32)]
 MOST_LISTED_LOSSES = 1000
-"""Most packets in a list of losses: more do not fit into one netlink message."""
+"""Maximum number of packets in a list of losses: more do not fit into one netlink message."""
 
 
 class Path(Wire):
@@ -67,9 +68,9 @@ class Path(Wire):
     """Largest IP packet, headers included."""
     attached: Annotated[bool, DETAIL]
     """Whether the client has its address on this path from the start. If the client moves between
-    access points, only the first path is attached at the start; the server then has a single
-    address, that of the first path, which is reached over the path to which the client is attached.
-    """
+    access points, only the first path is attached at the start; the server then has only its
+    address on the first path, to which packets are routed over the path to which the client is
+    attached."""
     neighbours: Annotated[Neighbours, Asks("ARP at the start", neutral="warm")]
     """Whether hosts and router know each other's MAC addresses from the start."""
     down: Annotated[Impairments, INSIDE]
@@ -85,17 +86,19 @@ class Path(Wire):
 
     @property
     def idle_rtt_ns(self) -> int:
-        """Return the round-trip time of the idle path in ns: both delays without jitter, and the
-        times for which packets are collected.
+        """Return the round-trip time of the idle path in ns: the delays of both directions without
+        jitter, and the times for which packets are collected before their release.
         """
         return sum(each.delay_ns + each.aggregate_ns for each in (self.down, self.up))
 
 
 class Impairments(Wire):
-    """What one direction of a path does to packets: one `sch_netem` on the router."""
+    """The impairments of packets in one direction of a path: one `sch_netem` on the router, and a
+    shaper if netem cannot enforce the rate.
+    """
 
     delay_ns: Annotated[U64, Asks("a delay")]
-    """One-way delay (mean, when there is jitter)."""
+    """One-way delay; the mean if there is jitter."""
     jitter_ns: Annotated[U64, Asks("jitter")]
     """Spread of the delay: half width (uniform) or standard deviation (other distributions)."""
     jitter_correlation: Annotated[Ratio, DETAIL]
@@ -103,14 +106,15 @@ class Impairments(Wire):
     distribution: Annotated[Distribution, DETAIL]
     """Shape of the delay's distribution."""
     loss: Annotated[Loss, Asks("loss")]
-    """How packets are lost."""
+    """How packets are lost, such as at random or in bursts."""
     rate_bit_s: Annotated[U64 | None, Asks("a rate")]
     """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
     With a trace it is null, or the trace's mean rate if a discipline needs a rate."""
     limit_packets: Annotated[U32, DETAIL]
-    """The most packets in netem: those in the delay line and those queued for the bottleneck."""
+    """Maximum number of packets in netem: those in the delay line, and those queued for the
+    bottleneck."""
     shaper_queue_bytes: Annotated[U32 | None, Asks("a rate that changes")]
-    """Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper does so
+    """Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper limits it
     if the rate changes, or if a discipline serves the queue: a packet waits until those before it
     have been sent, and is then sent at the current rate, whereas netem would use the rate at the
     packet's arrival."""
@@ -122,12 +126,12 @@ class Impairments(Wire):
     duplicate_ratio: Annotated[Ratio, Asks("duplicates")]
     """Share of packets that are duplicated, 0 to 1."""
     corrupt_ratio: Annotated[Ratio, Asks("corruption")]
-    """Share of packets with one bit flipped, 0 to 1."""
+    """Share of packets in which one bit is flipped, 0 to 1."""
     seed: Annotated[U64, DETAIL]
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
     in_order: Annotated[bool, Asks("order in spite of jitter")] = False
     """Whether a packet leaves netem only after those before it, even if its delay is shorter. If
-    netem limits the rate, this is always so."""
+    netem limits the rate, this is always the case."""
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
     them; 0 if they are not collected. A second netem does this, behind everything else of the
@@ -145,12 +149,14 @@ class Impairments(Wire):
 
 
 class Discipline(Wire):
-    """The queueing discipline of a bottleneck, as the child of the shaper that limits the rate."""
+    """The queueing discipline (qdisc) of a bottleneck. It is the child of the shaper that limits
+    the rate.
+    """
 
     kind: DisciplineKind
-    """Which queueing discipline of the kernel it is."""
+    """The kind of the queueing discipline, as the kernel names it."""
     limit_packets: Annotated[U32, DETAIL]
-    """The most packets that the discipline queues."""
+    """Maximum number of packets that the discipline queues."""
     frame_bytes: Annotated[U32, DETAIL]
     """Size of the direction's largest frames, for disciplines that limit memory instead of packets.
     """
@@ -181,7 +187,7 @@ class NoLoss(Wire):
 
 
 class RandomLoss(Wire):
-    """Each packet is lost on its own, with this probability."""
+    """Each packet is lost at random, with a given probability."""
 
     is_drawn: ClassVar[bool] = True
 
@@ -232,7 +238,7 @@ class PeriodicLoss(Wire):
     kind: Literal["every"]
     """Always `every`."""
     packets: Annotated[PacketNumber, Field(ge=2), DETAIL]
-    """Length of a group of packets, of which the last is lost."""
+    """The n of "every n-th packet"."""
 
     @property
     def mean_ratio(self) -> float:
@@ -240,12 +246,14 @@ class PeriodicLoss(Wire):
         return 1 / self.packets
 
     def lost_of(self, packets: int) -> int:
-        """Return how many of this many first packets of a run are lost."""
+        """Return how many of the first packets of a run, in this number, are lost."""
         return packets // self.packets
 
 
 class ListedLoss(Wire):
-    """The IP packets of the direction with these numbers are lost; the run's first is number 1."""
+    """The IP packets of the direction with the listed numbers are lost; the run's first one is
+    number 1.
+    """
 
     is_drawn: ClassVar[bool] = False
 
@@ -262,7 +270,7 @@ class ListedLoss(Wire):
         return 0.0
 
     def lost_of(self, packets: int) -> int:
-        """Return how many of this many first packets of a run are lost."""
+        """Return how many of the first packets of a run, in this number, are lost."""
         return sum(number <= packets for number in self.numbers)
 
 

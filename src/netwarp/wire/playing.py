@@ -1,4 +1,4 @@
-"""Records of what a player requested, received and did."""
+"""Records of the segments that a player requested and received, and of its actions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from netwarp.wire.base import U32, U64, Meaning, Wire
 
 
 class Segment(Wire):
-    """A segment of a medium at the player."""
+    """A segment of a video, as the player received it."""
 
     record: Literal["segment"]
     """Always `segment`."""
     request: U32
     """Number of the request, in the order of sending, from 0."""
     segment: U32
-    """Index of the segment in the medium, from 0."""
+    """Index of the segment in the video, from 0."""
     quality: U32
     """Index of the quality."""
     connection: U32
@@ -28,7 +28,7 @@ class Segment(Wire):
     """Size of the segment in bytes."""
     requested_ns: U64
     """When the player wanted the segment. The request may have waited for a connection, or for a
-    stream that was busy with a segment that a seek had made useless."""
+    stream that was still receiving a segment that a seek had made useless."""
     first_byte_ns: U64
     """When the first byte was received."""
     last_byte_ns: U64
@@ -36,13 +36,13 @@ class Segment(Wire):
     buffer_ns: U64
     """Play time in the buffer when the player wanted the segment."""
     sha256: str | None
-    """Hex SHA-256 of the received bytes; null if the job does not ask for it."""
+    """SHA-256 in hexadecimal digits of the received bytes; null if the job does not ask for it."""
 
 
 class CutSegment(Wire):
-    """A segment that the player wanted and did not get, because the viewer sought or the session
-    ended before it had arrived. Its loading delay would have been longer than from `requested_ns`
-    to `cut_ns`.
+    """A segment that the player wanted but did not receive, because the viewer sought or the
+    session ended before it had arrived. Its loading delay would have been longer than from
+    `requested_ns` to `cut_ns`.
     """
 
     record: Literal["cut_segment"]
@@ -50,15 +50,15 @@ class CutSegment(Wire):
     request: U32 | None
     """Number of the request, in the order of sending, from 0; null if none had been sent."""
     segment: U32
-    """Index of the segment in the medium, from 0."""
+    """Index of the segment in the video, from 0."""
     quality: U32 | None
     """Index of the quality; null if no request had been sent."""
     requested_ns: U64
     """When the player wanted the segment."""
     cut_ns: U64
-    """When the player gave the segment up, because the viewer sought or the session ended."""
+    """When the player abandoned the segment, because the viewer sought or the session ended."""
     cause: CutCause
-    """Why the player gave the segment up."""
+    """Why the player abandoned the segment."""
 
 
 CutCause = Annotated[
@@ -76,9 +76,9 @@ class Player(Wire):
     record: Literal["player"]
     """Always `player`."""
     at_ns: U64
-    """When the action happened."""
+    """When the player did this, or when it happened."""
     action: Action
-    """What the player did, or what happened to it."""
+    """What the player did, such as playing or seeking, or what happened to it."""
 
 
 class Play(Wire):

@@ -1,7 +1,7 @@
 """The records, which the endpoint writes as one JSON object per line.
 
-Times are integer nanoseconds since the run's epoch (when the path has been built, and nothing has
-been sent), by one clock for both sides.
+Times are integer nanoseconds since the run's epoch, at which the path has been built and nothing
+has been sent. Both sides use the same clock.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TimelineEvent(Wire):
     at_ns: U64
     """When the event was applied."""
     event: Event
-    """The event as in the job, or as the trace or the draw produced it."""
+    """The event as the job lists it, or as the trace or the random draw produced it."""
 
 
 class Usage(Wire):
@@ -80,7 +80,7 @@ class Usage(Wire):
 
 
 class OfWorkload(Wire):
-    """A record of one of the workloads of a run that has several."""
+    """A record of one of several workloads of a run, with the workload's name."""
 
     record: Literal["of_workload"]
     """Always `of_workload`."""
@@ -91,8 +91,8 @@ class OfWorkload(Wire):
 
 
 class GaveUp(Wire):
-    """A side's transport has given up, because the peer no longer answered: a result of the path
-    between them. The records that the workload would have written are missing.
+    """One side's transport has given up, because the peer no longer answered. This is a result of
+    the path between the two sides; the records that the workload would have written are missing.
     """
 
     record: Literal["gave_up"]
@@ -102,7 +102,7 @@ class GaveUp(Wire):
     at_ns: U64
     """When the transport of that side gave up, in nanoseconds after the run's epoch."""
     cause: str
-    """What was attempted, and how that ended."""
+    """The operation that failed, and how it ended."""
 
 
 class End(Wire):
@@ -122,7 +122,7 @@ class Failure(Wire):
     stage: str
     """The stage that failed: `setup`, `server`, `client`, `limit`, `verify`, `teardown`."""
     message: str
-    """What went wrong, and with what."""
+    """What failed, and on what."""
 
 
 Record = Annotated[
@@ -159,13 +159,11 @@ Record = Annotated[
 ]
 
 MOST_BYTES = 256 << 20
-"""Largest file of records that is read, in bytes; also the most that a server may send about a
-run.
-"""
+"""Maximum size in bytes of a file of records that is read; also of the records that a server may
+send for a run."""
 MOST_LINE_BYTES = 64 << 20
-"""Longest line of a file of records in bytes. The record of a program with 1 MiB of output has 7
-MiB if every byte is escaped.
-"""
+"""Maximum length in bytes of a line in a file of records. The record of a program with 1 MiB of
+output has 7 MiB if every byte is escaped."""
 
 _RECORD: TypeAdapter[Record] = TypeAdapter(Record, config=ConfigDict(defer_build=True))
 

@@ -2,7 +2,7 @@
 from them.
 
 A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on
-a line of its own. Standard output and standard error remain the console.
+a line of its own. Standard output and standard error go to the console.
 
 `docs/role-protocol.md` is written from these models. A role ignores keys that it does not know, so
 that later versions may add some.
@@ -19,7 +19,7 @@ from netwarp.wire.record import Failure, Record
 
 
 class BeginOrder(Wire):
-    """To both, the first order: begin to work."""
+    """To both roles, as the first order: begin to work."""
 
     order: Literal["begin"]
     """Always `begin`."""
@@ -27,7 +27,7 @@ class BeginOrder(Wire):
     """The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`. All times in records count from it."""
     certificate: str | None
     """Hex DER of the server's certificate as it came with `ready`, for the client to trust; null
-    for the server and where there is none."""
+    for the server, and if there is none."""
     token: str | None
     """The first bytes of every request of the run, in hex, if hosts outside the run could reach the
     server; otherwise null. Runs over other implementations' stacks never have one."""
@@ -45,7 +45,9 @@ class AttachedOrder(Wire):
 
 
 class DetachedOrder(Wire):
-    """To the client: it has lost its address on this path. Sent only where `attached` is."""
+    """To the client: it has lost its address on this path. Sent only in runs in which `attached` is
+    sent.
+    """
 
     order: Literal["detached"]
     """Always `detached`."""
@@ -54,8 +56,8 @@ class DetachedOrder(Wire):
 
 
 class FinishOrder(Wire):
-    """To the server: the client is done, so report and exit. The client's last packet may have been
-    lost, so do not wait for it.
+    """To the server: the client has finished; report and exit. Do not wait for the client's last
+    packet, which may have been lost.
     """
 
     order: Literal["finish"]
@@ -79,23 +81,23 @@ class ReadyMessage(Wire):
 
 
 class WriteMessage(Wire):
-    """From both: a record, to be written to `records.jsonl` unchanged."""
+    """From both roles: a record, which is to be written to `records.jsonl` unchanged."""
 
     message: Literal["write"]
     """Always `write`."""
     line: Record
-    """The record, one of those in `run-format.md`."""
+    """The record, which is one of those in `run-format.md`."""
 
 
 class DoneMessage(Wire):
-    """From both, the last message of a role that has done all its work. Then it exits with 0."""
+    """From both roles, as the last message: all work is done, and the role exits with status 0."""
 
     message: Literal["done"]
     """Always `done`."""
 
 
 class FailedMessage(Wire):
-    """From both, the last message of a role that has failed."""
+    """From both roles, as the last message: the role has failed."""
 
     message: Literal["failed"]
     """Always `failed`."""

@@ -12,7 +12,7 @@ from netwarp.wire.transfers import Side
 
 
 class QueueSamples(Wire):
-    """The bottleneck of one direction of a path, sampled at the router."""
+    """Samples of the bottleneck of one direction of a path, taken at the router."""
 
     record: Literal["queue_samples"]
     """Always `queue_samples`."""
@@ -25,8 +25,8 @@ class QueueSamples(Wire):
     sent_bytes: tuple[U64, ...]
     """Bytes of the frames sent since the path was built."""
     backlog_bytes: tuple[U64, ...]
-    """Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line;
-    where a shaper or a discipline queues behind netem, it does not."""
+    """Backlog in bytes. If netem limits the rate, it includes the bytes in netem's delay line; if a
+    shaper or a discipline queues behind netem, it does not."""
     backlog_packets: tuple[U64, ...]
     """Backlog in packets, counted like `backlog_bytes`."""
     dropped_packets: tuple[U64, ...]
@@ -56,7 +56,7 @@ class ConnectionSamples(Wire):
     """Smoothed round-trip time; 0 before the first measurement. SCTP's is in ticks of the kernel,
     10 ms in a guest."""
     unacked_bytes: tuple[U64, ...]
-    """Bytes sent and not acknowledged."""
+    """Bytes that were sent and are not acknowledged."""
     acked_bytes: tuple[U64, ...]
     """Bytes acknowledged since the connection was set up: TCP's payload (`bytes_acked`), QUIC's
     packets; empty for SCTP, which does not count them."""
@@ -66,9 +66,9 @@ class ConnectionSamples(Wire):
     pacing_rate_bit_s: tuple[U64, ...]
     """Pacing rate, in bit/s; 0 without pacing."""
     busy_ns: tuple[U64, ...]
-    """Time since the connection was set up with data to send or unacknowledged. TCP counts this
-    time and those of the next two columns; for SCTP and QUIC each sample stands for the time since
-    the previous one."""
+    """Time since the connection was set up in which it had data to send, or unacknowledged data.
+    TCP counts this time and those of the next two columns; for SCTP and QUIC each sample represents
+    the time since the previous one."""
     rwnd_limited_ns: tuple[U64, ...]
     """Part of `busy_ns` in which the peer's receive window limited sending."""
     sndbuf_limited_ns: tuple[U64, ...]
@@ -79,12 +79,12 @@ class ConnectionSamples(Wire):
     more."""
     recovering: tuple[bool, ...] = ()
     """Whether the connection is in fast recovery or, after a time-out, in loss recovery
-    (`tcpi_ca_state`); empty if it never was at a sample, and for SCTP and QUIC, whose stacks do not
+    (`tcpi_ca_state`); empty if it was not at any sample, and for SCTP and QUIC, whose stacks do not
     report it."""
     timeout_ns: tuple[U64, ...] = ()
     """Time since the connection was set up in recoveries from time-outs, each from when its timer
-    first expired until what was lost is acknowledged (`tcpi_total_rto_time`, in ms); empty if none
-    had begun, and for SCTP and QUIC."""
+    first expired until what was lost is acknowledged (`tcpi_total_rto_time`, in ms); empty if no
+    recovery had begun, and for SCTP and QUIC."""
     timeout_recoveries: tuple[U64, ...] = ()
-    """Recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if none had,
-    and for SCTP and QUIC."""
+    """Number of recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if
+    none had, and for SCTP and QUIC."""

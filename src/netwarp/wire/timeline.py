@@ -15,8 +15,8 @@ MOVES = Asks("a client that moves between paths")
 class Timeline(Wire):
     """The events of the paths during a run.
 
-    Of changes that are due at the same time, events are applied first, then redraws, then traces,
-    each in the order given.
+    If changes are due at the same time, events are applied first, then redraws, then traces, each
+    in the order given.
     """
 
     events: Annotated[tuple[Event, ...], INSIDE] = Field(strict=False)
@@ -51,14 +51,14 @@ class Timeline(Wire):
 
 
 class Event(Wire):
-    """An event of a path."""
+    """A change of a path at a given time."""
 
     at_ns: Annotated[U64, DETAIL]
     """When the event occurs, in nanoseconds after the run's epoch."""
     path: Annotated[U32, DETAIL]
     """Index of the path."""
     change: Annotated[Change, CHANGES]
-    """The change of the path."""
+    """The change that the event makes."""
 
 
 class Outage(Wire):
@@ -69,14 +69,14 @@ class Outage(Wire):
 
 
 class Restore(Wire):
-    """Both directions are again as they were before the outage."""
+    """Both directions are restored to their state before the outage."""
 
     kind: Literal["restore"]
     """Always `restore`."""
 
 
 class Delay(Wire):
-    """Packets that arrive from now on are delayed by this much.
+    """From now on, packets that arrive are delayed by these times.
 
     They may be reordered if no rate keeps them in order.
     """
@@ -90,8 +90,8 @@ class Delay(Wire):
 
 
 class Rate(Wire):
-    """The shaper of a direction changes its rate, for packets whose transmission begins from now
-    on.
+    """The shaper of a direction changes its rate. It applies to packets whose transmission begins
+    from now on.
     """
 
     kind: Literal["rate"]
@@ -124,7 +124,9 @@ Change = Annotated[
 
 
 class Redraw(Wire):
-    """A path whose delay is drawn at random periodically, from a normal distribution cut at 0."""
+    """Periodic random changes of a path's delay, drawn from a normal distribution that is cut at
+    0.
+    """
 
     path: Annotated[U32, DETAIL]
     """Index of the path."""
@@ -139,13 +141,13 @@ class Redraw(Wire):
 
 
 class Trace(Wire):
-    """A direction of a path whose rate follows a trace, which repeats when it ends."""
+    """A trace that the rate of one direction of a path follows, and that repeats when it ends."""
 
     path: Annotated[U32, DETAIL]
     """Index of the path."""
     direction: Annotated[Direction, DETAIL]
     """The direction whose rate follows the trace."""
     step_ns: Annotated[int, Field(ge=1, lt=2**64), DETAIL]
-    """How long each of the rates holds."""
+    """How long each rate is in force."""
     rates_bit_s: Annotated[tuple[U64, ...], DETAIL] = Field(min_length=1, strict=False)
     """The rates from the run's epoch on, one for each step; at 0 nothing is sent."""

@@ -11,8 +11,8 @@ from netwarp.wire.flow import Arrivals
 
 
 class Traffic(Wire):
-    """Flows from the server to the client, each over a connection of its own that the client opens
-    when the flow is due, whether or not earlier ones are over.
+    """Flows from the server to the client, each over a separate connection, which the client opens
+    when the flow is due, whether or not earlier flows are complete.
     """
 
     kind: Literal["traffic"]
@@ -22,9 +22,10 @@ class Traffic(Wire):
     flows: Annotated[int, Field(ge=1, lt=2**32)]
     """Number of flows."""
     arrivals: Arrivals
-    """When flows are due."""
+    """The process that determines when flows are due."""
     sizes: tuple[SizePoint, ...] = Field(min_length=2, strict=False)
-    """Points of the distribution of the flows' sizes, in order; linear between them."""
+    """Points of the cumulative distribution of the flows' sizes, in order. Between them it is
+    linear."""
 
     @property
     def direction(self) -> Direction:
@@ -36,13 +37,13 @@ class SizePoint(Wire):
     """A point of a cumulative distribution of sizes."""
 
     size_bytes: Annotated[int, Field(ge=1, lt=2**64)]
-    """A size of flows, in bytes."""
+    """A flow size, in bytes."""
     ratio: Ratio
-    """The share of flows that are no larger; 0 at the first point, 1 at the last."""
+    """The share of flows that are not larger; 0 at the first point, 1 at the last."""
 
 
 class FlowTable(Wire):
-    """The flows of a `traffic` workload, as columns in the order in which they were due: numbers
+    """The flows of a `traffic` workload in the order in which they were due, as columns: numbers
     with the same index belong to the same flow.
     """
 

@@ -1,4 +1,4 @@
-"""Records of transfers, and of the connections over which they were made."""
+"""Records of transfers, and of the connections over which content was transferred."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Connection(Wire):
     connection: U32
     """Number of the connection in the run, 0 for the first."""
     transfer: U32
-    """Index of the run's transfer that the connection served, from 0."""
+    """Index, from 0, of the transfer for which the connection was used."""
     abandoned: bool
-    """Whether the connection was given up because the client moved to another path."""
+    """Whether the client abandoned the connection because it moved to another path."""
     resumed: Resume
-    """Whether and how the connection resumed an earlier session, as the stack reports at the end:
-    that may be less than the job allows."""
+    """Whether and how the connection resumed an earlier session, as the stack reports it at the
+    end. The job may allow more than that."""
     start_ns: U64
     """When the client called `connect`, for the first time if it moved before the handshake was
     complete and began again; for a server, when it accepted the connection."""
@@ -40,9 +40,9 @@ class Connection(Wire):
     """When the connection was ready for application data. With early data that is before the peer
     has answered: at once (`tcp`, `quic`), or when TCP is connected (`tls`)."""
     settings: Settings
-    """The settings that the stack used."""
+    """The settings that the stack used for the connection."""
     stats: Stats
-    """The stack's counters."""
+    """The stack's counters for the connection."""
 
 
 class Settings(Wire):
@@ -55,17 +55,17 @@ class Settings(Wire):
     initial_window_bytes: U64
     """Initial congestion window in bytes of payload, as configured."""
     mss_bytes: U32
-    """Largest payload of one packet in use at the end."""
+    """Largest payload of one packet at the end of the connection."""
     send_buffer_bytes: U64
-    """Send buffer or send window limit."""
+    """Size of the send buffer, or limit of the send window."""
     receive_buffer_bytes: U64
-    """Receive buffer or flow-control window limit."""
+    """Size of the receive buffer, or limit of the flow-control window."""
     paced: bool
     """Whether the stack paces its packets."""
 
 
 class Stats(Wire):
-    """A stack's counters for one connection; null where it does not count."""
+    """A stack's counters for one connection; null for what it does not count."""
 
     retransmitted_packets: U64 | None
     """TCP: `tcpi_total_retrans`; SCTP: `sas_rtxchunks`; QUIC: packets declared lost."""
@@ -97,11 +97,13 @@ class Merged(Wire):
     bytes: U64
     """Size of the file."""
     sha256: str
-    """Hex SHA-256 of the file, read back from the disk."""
+    """SHA-256 in hexadecimal digits of the file, read back from the disk."""
 
 
 class Transfer(Wire):
-    """A content, or a chunk of one, moved over one stream; each end has a record of it."""
+    """The transfer of a content, or of a chunk of one, over one stream; each end writes a record of
+    it.
+    """
 
     record: Literal["transfer"]
     """Always `transfer`."""
@@ -118,10 +120,10 @@ class Transfer(Wire):
     direction: Direction
     """The direction of the content."""
     bytes: U64
-    """Content bytes sent or received."""
+    """Bytes of content that were sent or received."""
     resumed_at_bytes: U64
-    """At the sender: how many bytes of the chunk earlier connections had carried, which were given
-    up."""
+    """At the sender: how many bytes of the chunk were transferred over earlier connections, which
+    were abandoned."""
     first_byte_ns: U64
     """At the receiver: when the first content byte was received. At the sender: when the first byte
     was passed to the transport."""
@@ -130,13 +132,14 @@ class Transfer(Wire):
     `transfer`, the end of the stream. At the sender: when it learned that everything had arrived.
     """
     sha256: str | None
-    """Hex SHA-256 of the content as this end sent or received it; null if the job does not ask for
-    it."""
+    """SHA-256 in hexadecimal digits of the content as this end sent or received it; null if the job
+    does not ask for it."""
     longest_gap_ns: U64 | None
-    """Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals
-    of new content. TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen."""
+    """At the receiver, in a run with outages, handovers or rate traces: longest time between two
+    arrivals of new content. Gaps of TCP and MPTCP of two ticks (20 ms) or less may not be
+    noticed."""
     longest_gap_at_ns: U64 | None
-    """When the gap began: the time of the last arrival before it."""
+    """When the longest gap began: the time of the last arrival before it."""
 
 
 class Handover(Wire):
@@ -153,15 +156,16 @@ class Handover(Wire):
     before the move was over: a round trip after the client was notified, or after the path before
     was lost. Counted from when the client was notified, or had lost every other path."""
     longest_gap_at_ns: U64 | None
-    """When the gap began; at the earliest, the time from which `longest_gap_ns` is counted."""
+    """When the longest gap began; at the earliest, the time from which `longest_gap_ns` is
+    counted."""
 
 
 class Goodput(Wire):
-    """Content received over time, in a run with a timeline or a player."""
+    """The content that was received over time, in a run with a timeline or a player."""
 
     record: Literal["goodput"]
     """Always `goodput`."""
     step_ns: U64
-    """Width of each step, from the run's epoch on."""
+    """Width of each time bin; the first one begins at the run's epoch."""
     bytes: tuple[U64, ...] = Field(strict=False)
-    """Content bytes received in each step, up to the last step with any."""
+    """Bytes of content received in each time bin, up to the last bin with any."""

@@ -81,19 +81,19 @@ class Transport(Wire):
     """The transport and its options."""
 
     kind: TransportKind
-    """The protocol that carries the bytes."""
+    """The transport protocol."""
     stack: Stack | None
     """The implementation; null for netwarp's own."""
     model: Model
     """Whether the kernel or a simulator implements the transport. The endpoint carries out only the
     kernel's."""
     congestion: str
-    """Congestion control by its name in the stack."""
+    """Congestion control, by its name in the stack."""
     buffer_bytes: U64
     """Size of socket buffers and flow-control windows, on each side and in each direction."""
     send_buffer_bytes: U64
-    """The most unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send buffer,
-    QUIC's send window. TCP's send buffer grows by itself, up to `buffer_bytes`."""
+    """Maximum amount of unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send
+    buffer, QUIC's send window. TCP's send buffer grows by itself, up to `buffer_bytes`."""
     initial_window_packets: U32
     """Initial congestion window, in full-size packets."""
     mss_bytes: U32 | None
@@ -107,9 +107,9 @@ class Transport(Wire):
     """Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null
     leaves it to each stack, on a path where nothing marks packets."""
     resume: Resume
-    """Whether and how later connections of the run resume the sessions of earlier ones."""
+    """Whether and how later connections of the run resume sessions of earlier ones."""
     reconnect: Reconnect
-    """What happens to connections when the client moves to another path."""
+    """What happens to connections if the client moves to another path."""
     tcp: TcpOptions
     """Options of `tcp`, `tls` and `mptcp`."""
     sctp: SctpOptions
@@ -117,8 +117,8 @@ class Transport(Wire):
     quic: QuicOptions
     """Options of `quic`."""
     client: ClientEnd | None = None
-    """The client's end, if its implementation differs from that at the server's end; `stack` and
-    `congestion` are then the server's."""
+    """The client's end, if its implementation differs from that at the server's end, to which
+    `stack` and `congestion` then apply."""
 
     @property
     def stacks(self) -> tuple[Stack, ...]:
@@ -143,8 +143,8 @@ Contract = Annotated[
 
 
 class Stack(Wire):
-    """Another implementation: a program that is started in place of netwarp's own server and
-    client.
+    """Another implementation of the transport: a program that is started instead of netwarp's own
+    server and client.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Stack(Wire):
     program: str
     """Absolute path of the program."""
     contract: Contract
-    """The interface with which the program is started and told what to do."""
+    """The interface of the program: how it is started, and how it gets its task."""
 
 
 class ClientEnd(Wire):
@@ -173,7 +173,8 @@ class TcpOptions(Wire):
         bool,
         Option(True, "TCP: selective acknowledgements (RFC 2018). Default: true.", setting="SACK"),
     ]
-    """Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883)."""
+    """Whether selective acknowledgements are used (RFC 2018), including duplicate ones (RFC
+    2883)."""
     timestamps: Annotated[
         bool, Option(True, "TCP: timestamps (RFC 7323). Default: true.", setting="timestamps")
     ]
@@ -182,7 +183,7 @@ class TcpOptions(Wire):
         bool,
         Option(True, "TCP: window scaling (RFC 7323). Default: true.", setting="window scaling"),
     ]
-    """Window scaling (RFC 7323)."""
+    """Whether the window scale option is used (RFC 7323)."""
     recovery: Annotated[
         Recovery,
         Option(
@@ -193,7 +194,7 @@ class TcpOptions(Wire):
             setting="loss recovery",
         ),
     ]
-    """How losses are detected."""
+    """The algorithm by which losses are detected."""
     accurate_ecn: Annotated[
         bool,
         Option(
@@ -204,7 +205,7 @@ class TcpOptions(Wire):
             setting="AccECN",
         ),
     ] = False
-    """Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's."""
+    """Whether both hosts offer accurate ECN (RFC 9768) instead of RFC 3168's."""
     tcp_rto_min_ns: Annotated[
         U64 | None,
         Option(
@@ -216,8 +217,8 @@ class TcpOptions(Wire):
             of_host="a setting of a network namespace (net.ipv4.tcp_rto_min_us)",
         ),
     ] = None
-    """Least time by which a retransmission time-out exceeds the smoothed round-trip time; null for
-    the kernel's default."""
+    """Minimum by which a retransmission time-out exceeds the smoothed round-trip time; null for the
+    kernel's default."""
     tso_packets: Annotated[
         U32 | None,
         Option(
@@ -229,8 +230,8 @@ class TcpOptions(Wire):
             of_host="a setting of devices",
         ),
     ] = None
-    """The most packets that TCP passes to a device as one large segment, which the host then splits
-    (`gso_max_segs` of its devices); null for the kernel's default."""
+    """Maximum number of packets that TCP passes to a device as one large segment, which the host
+    then splits (`gso_max_segs` of its devices); null for the kernel's default."""
     hystart: Annotated[
         bool | None,
         Option(
@@ -304,8 +305,8 @@ class SctpOptions(Wire):
             "DurationNs",
         ),
     ]
-    """Time from when a message of a flow is handed over until it is no longer sent (RFC 3758, 4.1);
-    null for no limit."""
+    """Time after which a message of a flow is no longer sent (PR-SCTP, timed reliability; RFC 3758,
+    4.1); null for no limit."""
     max_retransmissions: Annotated[
         U32 | None,
         Option(
@@ -315,8 +316,8 @@ class SctpOptions(Wire):
             "Retransmissions",
         ),
     ]
-    """How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null
-    for no limit."""
+    """Maximum number of retransmissions of a message of a flow (PR-SCTP, limited retransmissions;
+    RFC 7496, 4.1); null for no limit."""
     rto_initial_ns: Annotated[
         U64,
         Option(
@@ -336,7 +337,7 @@ class SctpOptions(Wire):
             " `[path.second]`. Default: false.",
         ),
     ]
-    """Bind an address of every path at both ends, and fail over between them."""
+    """Whether both ends bind an address of every path, and fail over between the paths."""
 
 
 class QuicOptions(Wire):
@@ -365,5 +366,5 @@ class QuicOptions(Wire):
             " qlog has milliseconds. Default: false.",
         ),
     ]
-    """Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
-    (draft-ietf-quic-qlog-main-schema)."""
+    """Whether the events of each connection are logged to a file in the folder `qlog` of the run's
+    directory, as qlog (draft-ietf-quic-qlog-main-schema)."""

@@ -1,4 +1,4 @@
-"""The workload of a job: what is transferred."""
+"""The workload of a job: which data is transferred, and when."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Done = Annotated[
 
 
 class Bulk(Extended):
-    """A content, sent as fast as possible."""
+    """Content that is sent as fast as possible."""
 
     before: ClassVar[Mapping[str, object]] = {"merge": False, "done": "chunk"}
 
@@ -53,11 +53,12 @@ class Bulk(Extended):
     """Whether both ends hash the content; otherwise the receiver counts and discards it."""
     chunks: Annotated[int, Field(ge=1, lt=2**32)]
     """Number of chunks that are sent concurrently: chunk i over connection i, or over stream i of
-    one connection where the transport has streams (`quic`; `sctp` with more than one)."""
+    one connection if the transport has streams (`quic`; `sctp` with more than one)."""
     dial: Dial
-    """How the connections are opened."""
+    """Whether connections are opened one after another or all at once."""
     transfers: Annotated[int, Field(ge=1, lt=2**32)]
-    """How often the content is sent, on new connections each time; later ones may resume."""
+    """Number of times that the content is sent, on new connections each time; later ones may resume
+    sessions of earlier ones."""
     merge: bool
     """Whether the receiver writes each chunk to a file, merges the files in order once its
     connections are closed, and compares the result with the sender's content. Otherwise the hashes
@@ -65,7 +66,7 @@ class Bulk(Extended):
     done: Done
     """How the sender learns that all content has arrived."""
     duration_ns: U64 | None
-    """Time after its beginning at which the client aborts, so that what has arrived by then is the
+    """Time after its start at which the client aborts; the content that has arrived by then is the
     result. Null: the content arrives completely."""
     case: InteropCase | None = None
     """The test case that programs with the interop runner's interface carry out; null for the case
@@ -73,18 +74,18 @@ class Bulk(Extended):
 
 
 class InteropCase(Wire):
-    """A test case of the QUIC interop runner, in the values that the two programs get."""
+    """A test case of the QUIC interop runner, as the values that the two programs get."""
 
     server: str
     """`TESTCASE` in the server's environment."""
     client: str
     """`TESTCASE` in the client's environment."""
     file_bytes: Annotated[tuple[U64, ...], Field(min_length=1, strict=False)]
-    """Sizes of the files that the client requests; together they are the content."""
+    """Sizes of the files that the client requests. Together the files are the content."""
     name_bytes: U32
     """Length of each file's name, in characters."""
     certificates: U32
-    """Number of certificates in the server's chain, without the authority's."""
+    """Number of certificates in the server's chain, without that of the certificate authority."""
 
 
 ViewerClock = Annotated[
@@ -100,7 +101,8 @@ ViewerClock = Annotated[
 
 
 class Stream(Extended):
-    """A medium in segments, each in several qualities, fetched by a player that adapts.
+    """Adaptive streaming: a video in segments, each in several qualities, from which a player
+    chooses.
 
     The viewer watches for `watch_ns`, and may seek at every full second.
     """
@@ -110,29 +112,29 @@ class Stream(Extended):
     kind: Literal["stream"]
     """Always `stream`."""
     seed: U64
-    """Seed of the medium's bytes."""
+    """Seed of the video's bytes."""
     segments: Annotated[int, Field(ge=1, lt=2**32)]
-    """The medium's length in segments."""
+    """Length of the video in segments."""
     segment_ns: U64
     """Play time of each segment."""
     qualities: tuple[Quality, ...] = Field(min_length=1, strict=False)
-    """The qualities of the medium, lowest first."""
+    """The qualities of the video, lowest first."""
     rule: Rule
-    """Which quality the player asks for."""
+    """The rule by which the player chooses a quality."""
     viewer_clock: ViewerClock
-    """By which clock the viewer counts time, for seeks and for the session's length."""
+    """The clock by which the viewer counts time, for seeks and for the session's length."""
     watch_ns: U64
     """How long the viewer watches, by the viewer's clock."""
     start_buffer_ns: U64
     """Play time that must be buffered before playing starts, or continues after a stall or a
     seek."""
     buffer_ns: U64
-    """The most play time that the player buffers; it requests no segment that would not fit."""
+    """Maximum play time that the player buffers. It requests no segment that would not fit."""
     seek_ratio: Ratio
     """Probability of a seek at each full second of the viewer's clock, to a uniformly drawn
     segment."""
     verify: bool
-    """Whether what arrives is hashed and compared with the medium's bytes."""
+    """Whether received segments are hashed and compared with the video's bytes."""
 
     @property
     def direction(self) -> Direction:
@@ -141,7 +143,7 @@ class Stream(Extended):
 
 
 class Quality(Wire):
-    """One quality of a medium."""
+    """One quality of a video."""
 
     name: str
     """Name of the quality, such as `hd`."""
@@ -162,8 +164,8 @@ class DelayRule(Wire):
 
 
 class LinkDelayRule(Wire):
-    """Chooses by the round-trip delay of the link at the time of the request, as the job and its
-    timeline have it, so that it is the same for every transport: the highest quality below the
+    """Chooses by the round-trip delay of the link at the time of the request, according to the job
+    and its timeline, so that it is the same for every transport: the highest quality below the
     first bound, the next up to the second, and so on; the lowest above the last.
 
     The link is the path to which the client attached last. The delay is the sum of both
@@ -177,16 +179,16 @@ class LinkDelayRule(Wire):
 
 
 class ThroughputRule(Wire):
-    """The highest quality whose bit rate is at most a share of the harmonic mean of the last
-    segments' throughput (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    """Chooses the highest quality whose bit rate is at most a share of the harmonic mean of the
+    last segments' throughput (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
     """
 
     kind: Literal["throughput"]
     """Always `throughput`."""
     safety_ratio: Ratio
-    """Share of the estimate that is used."""
+    """Share of the estimated throughput that a quality's bit rate may take."""
     window: U32
-    """Number of segments in the mean."""
+    """Number of segments in the harmonic mean."""
 
 
 class BolaRule(Wire):
@@ -225,14 +227,14 @@ class Seeded(Wire):
 
 
 class FileContent(Wire):
-    """A file that the sender can read."""
+    """The content of a file that the sender can read."""
 
     kind: Literal["file"]
     """Always `file`."""
     path: str
     """Absolute path of the file."""
     size_bytes: U64
-    """Size of the file when the run was planned; a run is refused if it has changed."""
+    """Size of the file when the run was planned. If it has changed since, the run is refused."""
 
 
 Content = Annotated[

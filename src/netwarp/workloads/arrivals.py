@@ -20,7 +20,8 @@ from netwarp.workloads.section import FileReader, WorkloadSection
 MOST_MESSAGES = 10**7
 MOST_TRACED = 10**6
 DRAWN_MESSAGES = 100
-"""If arrivals are random: allowance, in messages, on top of twice the expected number."""
+"""Number of messages that are allowed in addition to twice the expected number, if arrivals are
+random."""
 MOST_TRACE_BYTES = 32 << 20
 MessageCount = Annotated[
     int, Field(ge=1, le=MOST_MESSAGES, strict=True), Kind("a whole number from 1 to 10000000")
@@ -31,11 +32,11 @@ OF_ONE_KIND: Mapping[str, tuple[ArrivalsName, bool]] = {
     "on": ("onoff", True), "off": ("onoff", True), "times": ("trace", False),
     "trace": ("trace", False),
 }  # fmt: skip
-"""By key: the only kind of arrivals that uses the key, and whether that kind needs it."""
+"""Keys that only one kind of arrivals uses: that kind, and whether it requires the key."""
 
 
 class ReadTrace(Section):
-    """Arrival times of messages that were read from a file."""
+    """The arrival times of messages, as they were read from a file."""
 
     label: str
     file: str
@@ -82,7 +83,7 @@ def _time_ns(written: str) -> int:
 
 
 class ArrivalsSection(WorkloadSection):
-    """Messages that are sent at given times, whether those before have arrived or not."""
+    """Messages that are sent at given times, whether or not earlier ones have arrived."""
 
     relative_paths: ClassVar[Mapping[str, str | None]] = {"trace": None}
     file_readers: ClassVar[Mapping[str, FileReader]] = {"trace": read_trace}
@@ -115,7 +116,7 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def resolved_interval_ns(self) -> int:
-        """The interval of generated arrivals, in ns; the mean where they are random."""
+        """The time between generated messages, in ns; the mean if it is random."""
         if self.interval_ns is None:
             raise AssertionError("arrivals that are made have an interval")
         return self.interval_ns
@@ -127,7 +128,9 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def lasts_ns(self) -> int:
-        """Time from the first message to the last, in ns; its mean where arrivals are random."""
+        """Time from the first message to the last, in ns; the expected time if arrivals are
+        random.
+        """
         if self.duration_ns is not None:
             return self.duration_ns
         if self.given_times_ns is not None:
@@ -139,11 +142,11 @@ class ArrivalsSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """Least time that the workload lasts, in ns; its mean where arrivals are random."""
+        """Minimum time that the workload lasts, in ns; the expected time if arrivals are random."""
         return self.lasts_ns
 
     def wire_arrivals(self) -> wire.Arrivals:
-        """Return the arrivals part of the job."""
+        """Return the arrival process as the job states it."""
         match self.arrivals:
             case "constant":
                 return wire.ConstantArrivals(kind="constant", interval_ns=self.resolved_interval_ns)
@@ -219,14 +222,14 @@ class ArrivalsSection(WorkloadSection):
 
 
 class ScheduledWorkload(Workload[W]):
-    """A workload of messages that are sent by a schedule, and need not arrive completely."""
+    """A workload whose messages are sent by a schedule, and may be lost."""
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: messages are not content that must arrive completely."""
+        """Return an empty list: messages need not arrive completely."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return when the last message arrived, or when the last one was sent if that was later."""
+        """Return when the last message arrived or was sent, whichever is later."""
         last_ns = self.chart_end_ns(records)
         return self.start_ns(records) if last_ns is None else last_ns
 

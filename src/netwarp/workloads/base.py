@@ -1,4 +1,5 @@
-"""The interface of a workload: what it needs, what it refuses, and how its records are read.
+"""The interface of a workload: what it needs, what it refuses, and how its results are read from
+records.
 
 Its study keys are those of a subclass of `WorkloadSection` (`section.py`).
 
@@ -37,7 +38,7 @@ W = TypeVar("W", bound=wire.Workload)
 
 @dataclass(frozen=True)
 class ServerCommand:
-    """A command of a client that a server is to run."""
+    """A command of a client that a server on another host is asked to run."""
 
     text: str
     """The command line."""
@@ -49,7 +50,7 @@ class ServerCommand:
 
 @dataclass(frozen=True)
 class Reads:
-    """What a run reads of this machine's files, as far as its job says."""
+    """The files of this machine that a run may read, as far as its job says."""
 
     texts: tuple[str, ...]
     """Texts, such as a shell's command line, that may name programs and files."""
@@ -71,7 +72,7 @@ class Program:
 
 @dataclass(frozen=True)
 class HttpArchive:
-    """The load of a page in HAR 1.2: the page, and an entry for each resource."""
+    """The load of a page as HAR 1.2: the page, and an entry for each resource."""
 
     page: Mapping[str, Any]
     entries: Sequence[Mapping[str, Any]]
@@ -162,7 +163,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return workload
 
     def content_bytes(self, job: Job) -> int | None:
-        """Estimate the content that a run transfers, in bytes; None where it is not known in
+        """Estimate the content that a run transfers, in bytes; None if it is not known in
         advance.
         """
         return None
@@ -191,13 +192,13 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     def real_path_refusal(self, job: Job) -> str | None:
         """Return the reason why the workload cannot be carried out over a path whose delay is
-        unknown, such as one between two hosts; None when it can.
+        unknown, such as one between two hosts; None if it can.
         """
         return None
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the most content that a run can transfer, in bytes, for a server that accepts
-        it.
+        """Return an upper bound on the content that a run transfers, in bytes. A server on another
+        host checks it before it accepts the run.
         """
         return self.content_bytes(job) or 0
 
@@ -237,14 +238,12 @@ class Workload(ContentReader, ABC, Generic[W]):
         return Reads(tuple(each.program for each in stacks)) if stacks else None
 
     def real_time_refusal(self, job: Job) -> str | None:
-        """Return the reason why the workload cannot be carried out in real time; None where it
-        can.
-        """
+        """Return the reason why the workload cannot be carried out in real time; None if it can."""
         return None
 
     def is_between_clocks(self, job: Job) -> bool:
-        """Return whether the workload's times are differences between the clocks of two hosts,
-        where each host has a clock of its own.
+        """Return whether the workload's times are differences between the clocks of two hosts, if
+        each host has its own clock.
         """
         return job.direction == "up"
 
@@ -265,7 +264,9 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     @abstractmethod
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return the complete objects that the receiver got (transfers, segments, resources)."""
+        """Return the complete objects that the receiver received (transfers, segments,
+        resources).
+        """
 
     @abstractmethod
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
@@ -279,12 +280,12 @@ class Workload(ContentReader, ABC, Generic[W]):
 
     @abstractmethod
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return when the later of the two ends finished, in ns of the run's clock, for failed
-        runs, too; None if it is not known.
+        """Return the time at which both ends had finished, in ns of the run's clock, also for
+        failed runs; None if it is not known.
         """
 
     def http_archive(self, job: Job, records: Sequence[Record], title: str) -> HttpArchive | None:
-        """Convert a page load to HAR, also that of a failed run; None where nothing was loaded over
+        """Convert a page load to HAR, also of a failed run; None if nothing was loaded over
         HTTP.
         """
         return None

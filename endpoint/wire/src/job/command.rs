@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Command {
     /// The server's program and its arguments.
     pub server: Vec<String>,
-    /// The client's program and its arguments, started when the server is ready. The run is over when it has ended.
+    /// The client's program and its arguments, started when the server is ready. The run ends when this program has
+    /// ended.
     pub client: Vec<String>,
     /// How to see that the server is ready.
     pub ready: Ready,
@@ -19,7 +20,7 @@ pub struct Command {
     pub environment: Vec<Variable>,
     /// The directory in which both programs start; an absolute path of the machine.
     pub working_directory: String,
-    /// Memory of the guest, which also holds the files that programs write.
+    /// Memory of the guest in bytes, which also contains the files that programs write.
     pub memory_bytes: u64,
     /// Date at which the programs start, by the clock in virtual time, in seconds since 1970.
     pub start_date_s: u64,
@@ -32,9 +33,9 @@ pub struct Command {
     pub keep: bool,
     /// Numbers that are read from the programs' output when the run is over; the endpoint does not read them.
     pub metrics: Vec<PrintedMetric>,
-    /// Programs on further hosts of the job's network, in the order in which they are started: the first when the
-    /// server is ready, each of the others when the one before it is ready, and the client when all are. Left out:
-    /// none.
+    /// Programs on further hosts of the job's network, in the order in which they are started: the first one is started
+    /// when the server is ready, each other one when the one before it is ready, and the client when all are ready.
+    /// Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub programs: Vec<HostProgram>,
 }
@@ -100,12 +101,13 @@ pub enum Extraction {
     },
     /// The match of a regular expression; the last one if there are several.
     Regex {
-        /// An expression of Python's `re`, matched line by line; its group, or else the whole match, is the number.
+        /// A regular expression of Python's `re`, matched line by line. Its group, or else the whole match, is the
+        /// number.
         pattern: String,
     },
 }
 
-/// A program on a further host of a network. It is ended in the same way as the server.
+/// A program on a further host of a network. When the run ends, it is ended like the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct HostProgram {

@@ -7,8 +7,8 @@ use super::Direction;
 
 /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
 ///
-/// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an SCTP message of its
-/// own if messages are unordered or may be given up. Otherwise messages are sent in order on one stream.
+/// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is a separate SCTP message
+/// if messages are unordered or partially reliable (PR-SCTP). Otherwise messages are sent in order on one stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Flow {
@@ -18,11 +18,11 @@ pub struct Flow {
     pub direction: Direction,
     /// Size of each message. Its first bytes are its number, when it was due and when it was sent.
     pub message_bytes: u16,
-    /// When messages are due.
+    /// The process that determines when messages are due.
     pub arrivals: Arrivals,
-    /// The most messages that are sent; null for as many as `duration_ns` allows.
+    /// Maximum number of messages to send; null if only `duration_ns` limits them.
     pub messages: Option<u64>,
-    /// Messages due later than this after the first are not sent; null for as long as `messages` take.
+    /// Messages that are due later than this after the first one are not sent; null if only `messages` limits them.
     pub duration_ns: Option<u64>,
     /// Whether the receiver writes a table to the run directory with a line for each message.
     pub packet_table: bool,
@@ -54,7 +54,7 @@ pub enum Arrivals {
     },
     /// Arrivals at explicit times.
     Trace {
-        /// When each message is due after the flow's start, in order of time.
+        /// Times after the flow's start at which messages are due, in order.
         at_ns: Vec<u64>,
     },
 }
@@ -71,10 +71,10 @@ pub struct Rr {
     pub request_bytes: u16,
     /// Size of each response. Its first bytes are its request's number and times.
     pub response_bytes: u16,
-    /// When requests are due.
+    /// The process that determines when requests are due.
     pub arrivals: Arrivals,
-    /// The most requests that are sent; null for as many as `duration_ns` allows.
+    /// Maximum number of requests to send; null if only `duration_ns` limits them.
     pub messages: Option<u64>,
-    /// Requests due later than this after the first are not sent; null for as long as `messages` take.
+    /// Requests that are due later than this after the first one are not sent; null if only `messages` limits them.
     pub duration_ns: Option<u64>,
 }

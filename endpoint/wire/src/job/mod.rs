@@ -1,6 +1,7 @@
 //! The job, which the planner passes to the endpoint as one JSON object.
 //!
-//! Everything is resolved here: no defaults, no units in strings, no randomness left to draw.
+//! All values are resolved: a job has no defaults, no units in strings, and nothing that is still to be drawn at
+//! random.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 mod base;
@@ -27,7 +28,7 @@ pub use self::traffic::*;
 pub use self::transport::*;
 pub use self::workload::*;
 
-/// One run, with all its values as numbers.
+/// The description of one run, with all values as numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Job {
@@ -35,7 +36,7 @@ pub struct Job {
     pub format: u32,
     /// Name of the run in messages, such as `c003-r01`.
     pub run: String,
-    /// Seed of the endpoint's own random numbers; the paths have seeds of their own.
+    /// Seed of the endpoint's own random numbers; each path has its own seed.
     pub seed: u64,
     /// The paths, with one router each. The first is used unless the transport can use several.
     pub paths: Vec<Path>,
@@ -52,13 +53,13 @@ pub struct Job {
     /// The guest kernel, by a version or the name of its build; null for the machine's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub kernel: Option<String>,
-    /// The network that the job describes, whose links are the job's paths; null if each path leads from the one client
-    /// over a router of its own to the one server.
+    /// The network of the run, whose links are the job's paths; null if each path leads from the only client over a
+    /// separate router to the only server.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub network: Option<Network>,
 }
 
-/// A workload over a transport, between a server and a client of its own.
+/// A workload over a transport, between its client and its server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Exchange {
@@ -66,18 +67,18 @@ pub struct Exchange {
     pub name: Option<String>,
     /// The port on which the workload's server listens; null for the default port, if the run has one workload.
     pub port: Option<u16>,
-    /// When the workload's client begins, in nanoseconds after the run's epoch, or when its server is ready if that is
-    /// later.
+    /// When the workload's client begins, in nanoseconds after the run's epoch. If its server is not ready by then, the
+    /// client begins when it is.
     pub start_ns: u64,
     /// The transport and its options.
     pub transport: Transport,
-    /// The workload: what is sent.
+    /// The workload: which data is transferred, and when.
     pub workload: Workload,
-    /// The name that the workload shares with others of the run, whose records are evaluated together with its own;
-    /// null if there are none.
+    /// The name that the workload shares with others of the run; their records are evaluated together. Null if there
+    /// are no others.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub group: Option<String>,
-    /// The hosts of the workload's client and server; null in a job without a network of its own.
+    /// The hosts of the workload's client and server; null in a job without a network.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub ends: Option<Ends>,
 }
@@ -88,7 +89,7 @@ pub struct Exchange {
 pub struct Sampling {
     /// Time between two samples; if samples are thinned, the initial one.
     pub interval_ns: u64,
-    /// Whether later intervals depend on the number of packets, so that sampling costs little compared with them.
+    /// Whether later intervals are adapted to the number of packets, so that sampling costs little in comparison.
     pub is_thinned: bool,
 }
 

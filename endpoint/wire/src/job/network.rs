@@ -11,7 +11,7 @@ pub struct Ends {
     pub client: String,
     /// The host of the workload's server.
     pub server: String,
-    /// Indices of the links between these hosts, from the client to the server, over the fewest links.
+    /// Indices of the links on the route with the fewest links from the client to the server, in order.
     pub links: Vec<u32>,
 }
 
@@ -19,18 +19,18 @@ pub struct Ends {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Network {
-    /// Names of the hosts, at most twelve characters each, as names of network devices are made of them. Each host has
-    /// one link.
+    /// Names of the hosts. They have at most twelve characters each, because names of network devices are made of them.
+    /// Each host has one link.
     pub hosts: Vec<String>,
     /// Names of the routers.
     pub routers: Vec<String>,
-    /// The links: for each of the job's paths, in the same order, where it lies in the network.
+    /// The links, in the order of the job's paths: which two nodes each path connects.
     pub links: Vec<Link>,
     /// Routers that translate addresses. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub nats: Vec<Nat>,
-    /// Routers that send no ICMP messages, so that no sender learns from them that a packet was too big for a link, or
-    /// that its hop limit was exceeded. Left out: none.
+    /// Routers that send no ICMP messages, so that no sender learns that a packet was too big for a link, or that its
+    /// hop limit was exceeded. Left out: none.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub silent: Vec<String>,
 }
@@ -49,8 +49,8 @@ pub struct Link {
     pub name: Option<String>,
 }
 
-/// A router that replaces the source address of packets to the outside by its own (masquerading), and remembers for
-/// some time to whom the answers belong.
+/// A router that replaces the source address of packets to the outside by its own (masquerading), and keeps for each
+/// such flow a mapping by which replies are translated back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Nat {
@@ -58,7 +58,7 @@ pub struct Nat {
     pub router: String,
     /// Index of the link that leads to the outside.
     pub link: u32,
-    /// Whether each new mapping gets a random outer port. Otherwise it keeps the host's port if that is free.
+    /// Whether each new mapping gets a random outer port. Otherwise the mapping keeps the host's port if that is free.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub random_ports: bool,
     /// Seconds without a packet after which a mapping of UDP or of an established TCP connection is forgotten. Left

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A web page: a client loads its document and all resources that follow from it.
+/// A web page: a client loads its document, and all resources to which the document and other resources refer.
 ///
 /// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
 /// block it have run. The page is loaded when all resources have arrived.
@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 pub struct Page {
     /// The version of HTTP with which the page is requested.
     pub http: Http,
-    /// The most connections that the client opens to the server.
+    /// Maximum number of connections that the client opens to the server.
     pub connections: u32,
     /// Seed of the bytes of resources that are not files.
     pub seed: u64,
     /// The resources: the document first, and each after the one that refers to it.
     pub resources: Vec<PageResource>,
-    /// Whether the client hashes what arrives and compares it with the page's bytes; for a browser, only sizes are
-    /// compared.
+    /// Whether the client hashes the content that it receives and compares it with the page's bytes; for a browser,
+    /// only sizes are compared.
     pub verify: bool,
-    /// How often the client visits the page, each time on new connections. The last is measured.
+    /// Number of visits of the client to the page, each on new connections. The last one is measured.
     pub visits: u32,
-    /// Whether all but the document is in the client's cache after the first visit.
+    /// Whether everything but the document is in the client's cache after the first visit.
     pub cache: bool,
     /// Whether the client learns from responses over HTTP/2 that the server offers HTTP/3 (Alt-Svc, RFC 7838);
-    /// otherwise it knows that before the first visit.
+    /// otherwise it knows this before the first visit.
     pub discovers_http3: bool,
     /// The program that loads the page; null for the endpoint itself.
     pub client: Option<WebProgram>,
@@ -66,7 +66,7 @@ pub struct PageResource {
     pub initiator: Option<u32>,
     /// Indices of the resources that must run before this one: for a script, the stylesheets and scripts before it.
     pub blocked_by: Vec<u32>,
-    /// Whether nothing is shown before the resource has run.
+    /// Whether the resource blocks rendering: nothing is shown before it has run.
     pub render_blocking: bool,
     /// Urgency of the request (RFC 9218), 0 for the most urgent.
     pub urgency: u8,

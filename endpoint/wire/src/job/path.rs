@@ -1,4 +1,4 @@
-//! A path of a job: what each direction does to packets.
+//! A path of a job, and the impairments of its two directions, such as delay and loss.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -10,8 +10,8 @@ pub struct Path {
     /// Largest IP packet, headers included.
     pub mtu_bytes: u32,
     /// Whether the client has its address on this path from the start. If the client moves between access points, only
-    /// the first path is attached at the start; the server then has a single address, that of the first path, which is
-    /// reached over the path to which the client is attached.
+    /// the first path is attached at the start; the server then has only its address on the first path, to which
+    /// packets are routed over the path to which the client is attached.
     pub attached: bool,
     /// Whether hosts and router know each other's MAC addresses from the start.
     pub neighbours: Neighbours,
@@ -39,11 +39,12 @@ pub enum Neighbours {
     Cold,
 }
 
-/// What one direction of a path does to packets: one `sch_netem` on the router.
+/// The impairments of packets in one direction of a path: one `sch_netem` on the router, and a shaper if netem cannot
+/// enforce the rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Impairments {
-    /// One-way delay (mean, when there is jitter).
+    /// One-way delay; the mean if there is jitter.
     pub delay_ns: u64,
     /// Spread of the delay: half width (uniform) or standard deviation (other distributions).
     pub jitter_ns: u64,
@@ -51,16 +52,16 @@ pub struct Impairments {
     pub jitter_correlation: f64,
     /// Shape of the delay's distribution.
     pub distribution: Distribution,
-    /// How packets are lost.
+    /// How packets are lost, such as at random or in bursts.
     pub loss: Loss,
     /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited. With a trace it is
     /// null, or the trace's mean rate if a discipline needs a rate.
     pub rate_bit_s: Option<u64>,
-    /// The most packets in netem: those in the delay line and those queued for the bottleneck.
+    /// Maximum number of packets in netem: those in the delay line, and those queued for the bottleneck.
     pub limit_packets: u32,
-    /// Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper does so if the rate changes,
-    /// or if a discipline serves the queue: a packet waits until those before it have been sent, and is then sent at
-    /// the current rate, whereas netem would use the rate at the packet's arrival.
+    /// Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper limits it if the rate
+    /// changes, or if a discipline serves the queue: a packet waits until those before it have been sent, and is then
+    /// sent at the current rate, whereas netem would use the rate at the packet's arrival.
     pub shaper_queue_bytes: Option<u32>,
     /// The queueing discipline of the bottleneck, behind netem; null for the first-in first-out queue of netem or of
     /// the shaper.
@@ -69,12 +70,12 @@ pub struct Impairments {
     pub reorder: Reorder,
     /// Share of packets that are duplicated, 0 to 1.
     pub duplicate_ratio: f64,
-    /// Share of packets with one bit flipped, 0 to 1.
+    /// Share of packets in which one bit is flipped, 0 to 1.
     pub corrupt_ratio: f64,
     /// Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed.
     pub seed: u64,
     /// Whether a packet leaves netem only after those before it, even if its delay is shorter. If netem limits the
-    /// rate, this is always so.
+    /// rate, this is always the case.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
     /// How long packets are collected before they are released together, counted from the first of them; 0 if they are
@@ -116,7 +117,7 @@ pub enum Distribution {
 pub enum Loss {
     /// No packet is lost.
     None {},
-    /// Each packet is lost on its own, with this probability.
+    /// Each packet is lost at random, with a given probability.
     Random {
         /// Probability, 0 to 1.
         ratio: f64,
@@ -138,23 +139,23 @@ pub enum Loss {
     },
     /// Every n-th IP packet of the direction is lost, counted from the run's first.
     Every {
-        /// Length of a group of packets, of which the last is lost.
+        /// The n of "every n-th packet".
         packets: u32,
     },
-    /// The IP packets of the direction with these numbers are lost; the run's first is number 1.
+    /// The IP packets of the direction with the listed numbers are lost; the run's first one is number 1.
     Packets {
         /// The numbers of the packets that are lost, in ascending order.
         numbers: Vec<u32>,
     },
 }
 
-/// The queueing discipline of a bottleneck, as the child of the shaper that limits the rate.
+/// The queueing discipline (qdisc) of a bottleneck. It is the child of the shaper that limits the rate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Discipline {
-    /// Which queueing discipline of the kernel it is.
+    /// The kind of the queueing discipline, as the kernel names it.
     pub kind: DisciplineKind,
-    /// The most packets that the discipline queues.
+    /// Maximum number of packets that the discipline queues.
     pub limit_packets: u32,
     /// Size of the direction's largest frames, for disciplines that limit memory instead of packets.
     pub frame_bytes: u32,

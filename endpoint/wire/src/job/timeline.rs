@@ -7,8 +7,7 @@ use super::Direction;
 
 /// The events of the paths during a run.
 ///
-/// Of changes that are due at the same time, events are applied first, then redraws, then traces, each in the order
-/// given.
+/// If changes are due at the same time, events are applied first, then redraws, then traces, each in the order given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Timeline {
@@ -20,7 +19,7 @@ pub struct Timeline {
     pub traces: Vec<Trace>,
 }
 
-/// An event of a path.
+/// A change of a path at a given time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Event {
@@ -28,7 +27,7 @@ pub struct Event {
     pub at_ns: u64,
     /// Index of the path.
     pub path: u32,
-    /// The change of the path.
+    /// The change that the event makes.
     pub change: Change,
 }
 
@@ -39,9 +38,9 @@ pub struct Event {
 pub enum Change {
     /// Both directions drop every packet from now on; neither host is notified.
     Outage {},
-    /// Both directions are again as they were before the outage.
+    /// Both directions are restored to their state before the outage.
     Restore {},
-    /// Packets that arrive from now on are delayed by this much.
+    /// From now on, packets that arrive are delayed by these times.
     ///
     /// They may be reordered if no rate keeps them in order.
     Delay {
@@ -50,7 +49,7 @@ pub enum Change {
         /// One-way delay from client to server.
         up_ns: u64,
     },
-    /// The shaper of a direction changes its rate, for packets whose transmission begins from now on.
+    /// The shaper of a direction changes its rate. It applies to packets whose transmission begins from now on.
     Rate {
         /// The direction whose rate changes.
         direction: Direction,
@@ -63,7 +62,7 @@ pub enum Change {
     Detach {},
 }
 
-/// A path whose delay is drawn at random periodically, from a normal distribution cut at 0.
+/// Periodic random changes of a path's delay, drawn from a normal distribution that is cut at 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Redraw {
@@ -79,7 +78,7 @@ pub struct Redraw {
     pub seed: u64,
 }
 
-/// A direction of a path whose rate follows a trace, which repeats when it ends.
+/// A trace that the rate of one direction of a path follows, and that repeats when it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Trace {
@@ -87,7 +86,7 @@ pub struct Trace {
     pub path: u32,
     /// The direction whose rate follows the trace.
     pub direction: Direction,
-    /// How long each of the rates holds.
+    /// How long each rate is in force.
     pub step_ns: u64,
     /// The rates from the run's epoch on, one for each step; at 0 nothing is sent.
     pub rates_bit_s: Vec<u64>,

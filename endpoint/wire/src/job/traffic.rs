@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Arrivals;
 
-/// Flows from the server to the client, each over a connection of its own that the client opens when the flow is due,
-/// whether or not earlier ones are over.
+/// Flows from the server to the client, each over a separate connection, which the client opens when the flow is due,
+/// whether or not earlier flows are complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Traffic {
@@ -14,9 +14,9 @@ pub struct Traffic {
     pub seed: u64,
     /// Number of flows.
     pub flows: u32,
-    /// When flows are due.
+    /// The process that determines when flows are due.
     pub arrivals: Arrivals,
-    /// Points of the distribution of the flows' sizes, in order; linear between them.
+    /// Points of the cumulative distribution of the flows' sizes, in order. Between them it is linear.
     pub sizes: Vec<SizePoint>,
 }
 
@@ -24,8 +24,8 @@ pub struct Traffic {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct SizePoint {
-    /// A size of flows, in bytes.
+    /// A flow size, in bytes.
     pub size_bytes: u64,
-    /// The share of flows that are no larger; 0 at the first point, 1 at the last.
+    /// The share of flows that are not larger; 0 at the first point, 1 at the last.
     pub ratio: f64,
 }

@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Transport {
-    /// The protocol that carries the bytes.
+    /// The transport protocol.
     pub kind: TransportKind,
     /// The implementation; null for netwarp's own.
     pub stack: Option<Stack>,
     /// Whether the kernel or a simulator implements the transport. The endpoint carries out only the kernel's.
     pub model: Model,
-    /// Congestion control by its name in the stack.
+    /// Congestion control, by its name in the stack.
     pub congestion: String,
     /// Size of socket buffers and flow-control windows, on each side and in each direction.
     pub buffer_bytes: u64,
-    /// The most unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send buffer, QUIC's send window.
-    /// TCP's send buffer grows by itself, up to `buffer_bytes`.
+    /// Maximum amount of unacknowledged content that a sender of SCTP or QUIC holds: SCTP's send buffer, QUIC's send
+    /// window. TCP's send buffer grows by itself, up to `buffer_bytes`.
     pub send_buffer_bytes: u64,
     /// Initial congestion window, in full-size packets.
     pub initial_window_packets: u32,
@@ -31,9 +31,9 @@ pub struct Transport {
     /// Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null leaves it to each
     /// stack, on a path where nothing marks packets.
     pub ecn: Option<bool>,
-    /// Whether and how later connections of the run resume the sessions of earlier ones.
+    /// Whether and how later connections of the run resume sessions of earlier ones.
     pub resume: Resume,
-    /// What happens to connections when the client moves to another path.
+    /// What happens to connections if the client moves to another path.
     pub reconnect: Reconnect,
     /// Options of `tcp`, `tls` and `mptcp`.
     pub tcp: TcpOptions,
@@ -41,8 +41,8 @@ pub struct Transport {
     pub sctp: SctpOptions,
     /// Options of `quic`.
     pub quic: QuicOptions,
-    /// The client's end, if its implementation differs from that at the server's end; `stack` and `congestion` are then
-    /// the server's.
+    /// The client's end, if its implementation differs from that at the server's end, to which `stack` and `congestion`
+    /// then apply.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub client: Option<ClientEnd>,
 }
@@ -65,7 +65,7 @@ pub enum TransportKind {
     Mptcp,
 }
 
-/// Another implementation: a program that is started in place of netwarp's own server and client.
+/// Another implementation of the transport: a program that is started instead of netwarp's own server and client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stack {
@@ -75,7 +75,7 @@ pub struct Stack {
     pub version: String,
     /// Absolute path of the program.
     pub program: String,
-    /// The interface with which the program is started and told what to do.
+    /// The interface of the program: how it is started, and how it gets its task.
     pub contract: Contract,
 }
 
@@ -137,23 +137,22 @@ pub enum Reconnect {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TcpOptions {
-    /// Selective acknowledgements (RFC 2018), including duplicate ones (RFC 2883).
+    /// Whether selective acknowledgements are used (RFC 2018), including duplicate ones (RFC 2883).
     pub sack: bool,
     /// Whether segments carry timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Window scaling (RFC 7323).
+    /// Whether the window scale option is used (RFC 7323).
     pub window_scaling: bool,
-    /// How losses are detected.
+    /// The algorithm by which losses are detected.
     pub recovery: Recovery,
-    /// Whether both hosts offer accurate ECN (RFC 9768), in place of RFC 3168's.
+    /// Whether both hosts offer accurate ECN (RFC 9768) instead of RFC 3168's.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub accurate_ecn: bool,
-    /// Least time by which a retransmission time-out exceeds the smoothed round-trip time; null for the kernel's
-    /// default.
+    /// Minimum by which a retransmission time-out exceeds the smoothed round-trip time; null for the kernel's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tcp_rto_min_ns: Option<u64>,
-    /// The most packets that TCP passes to a device as one large segment, which the host then splits (`gso_max_segs` of
-    /// its devices); null for the kernel's default.
+    /// Maximum number of packets that TCP passes to a device as one large segment, which the host then splits
+    /// (`gso_max_segs` of its devices); null for the kernel's default.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub tso_packets: Option<u32>,
     /// Whether CUBIC may end slow start when round-trip times increase (`tcp_cubic.hystart`, a parameter of the whole
@@ -185,9 +184,11 @@ pub struct SctpOptions {
     pub max_message_bytes: u32,
     /// Whether messages are delivered unordered (RFC 9260, 6.6).
     pub unordered: bool,
-    /// Time from when a message of a flow is handed over until it is no longer sent (RFC 3758, 4.1); null for no limit.
+    /// Time after which a message of a flow is no longer sent (PR-SCTP, timed reliability; RFC 3758, 4.1); null for no
+    /// limit.
     pub message_lifetime_ns: Option<u64>,
-    /// How often a message of a flow is retransmitted before it is given up (RFC 7496, 4.1); null for no limit.
+    /// Maximum number of retransmissions of a message of a flow (PR-SCTP, limited retransmissions; RFC 7496, 4.1); null
+    /// for no limit.
     pub max_retransmissions: Option<u32>,
     /// The first retransmission time-out, RTO.Initial (RFC 9260, 16).
     pub rto_initial_ns: u64,
@@ -195,7 +196,7 @@ pub struct SctpOptions {
     pub rto_min_ns: u64,
     /// The longest retransmission time-out, RTO.Max.
     pub rto_max_ns: u64,
-    /// Bind an address of every path at both ends, and fail over between them.
+    /// Whether both ends bind an address of every path, and fail over between the paths.
     pub multihomed: bool,
 }
 
@@ -205,7 +206,7 @@ pub struct SctpOptions {
 pub struct QuicOptions {
     /// Whether each message of a flow is sent as a datagram (RFC 9221), which is not retransmitted.
     pub datagrams: bool,
-    /// Whether a file in the folder `qlog` of the run's directory logs each connection, as qlog
+    /// Whether the events of each connection are logged to a file in the folder `qlog` of the run's directory, as qlog
     /// (draft-ietf-quic-qlog-main-schema).
     pub qlog: bool,
 }

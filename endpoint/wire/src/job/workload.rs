@@ -1,4 +1,4 @@
-//! The workload of a job: what is transferred.
+//! The workload of a job: which data is transferred, and when.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use super::{Command, Direction, Flow, Page, Rr, Traffic};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
-    /// A content, sent as fast as possible.
+    /// Content that is sent as fast as possible.
     Bulk(Bulk),
-    /// A medium in segments, each in several qualities, fetched by a player that adapts.
+    /// Adaptive streaming: a video in segments, each in several qualities, from which a player chooses.
     ///
     /// The viewer watches for `watch_ns`, and may seek at every full second.
     Stream(Stream),
@@ -21,24 +21,25 @@ pub enum Workload {
     Command(Command),
     /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///
-    /// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is an SCTP message of
-    /// its own if messages are unordered or may be given up. Otherwise messages are sent in order on one stream.
+    /// Over `udp` a message is a datagram, and over `quic` if datagrams are used; over `sctp` it is a separate SCTP
+    /// message if messages are unordered or partially reliable (PR-SCTP). Otherwise messages are sent in order on one
+    /// stream.
     Flow(Flow),
     /// Requests of one size, each sent when it is due and answered by a response of one size.
     ///
     /// Over `udp` each is a datagram. Other transports carry them in order on one stream.
     Rr(Rr),
-    /// A web page: a client loads its document and all resources that follow from it.
+    /// A web page: a client loads its document, and all resources to which the document and other resources refer.
     ///
     /// A resource is requested when the one that refers to it has run. A resource runs when it has arrived and all that
     /// block it have run. The page is loaded when all resources have arrived.
     Page(Page),
-    /// Flows from the server to the client, each over a connection of its own that the client opens when the flow is
-    /// due, whether or not earlier ones are over.
+    /// Flows from the server to the client, each over a separate connection, which the client opens when the flow is
+    /// due, whether or not earlier flows are complete.
     Traffic(Traffic),
 }
 
-/// A content, sent as fast as possible.
+/// Content that is sent as fast as possible.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Bulk {
@@ -48,19 +49,20 @@ pub struct Bulk {
     pub content: Content,
     /// Whether both ends hash the content; otherwise the receiver counts and discards it.
     pub verify: bool,
-    /// Number of chunks that are sent concurrently: chunk i over connection i, or over stream i of one connection where
+    /// Number of chunks that are sent concurrently: chunk i over connection i, or over stream i of one connection if
     /// the transport has streams (`quic`; `sctp` with more than one).
     pub chunks: u32,
-    /// How the connections are opened.
+    /// Whether connections are opened one after another or all at once.
     pub dial: Dial,
-    /// How often the content is sent, on new connections each time; later ones may resume.
+    /// Number of times that the content is sent, on new connections each time; later ones may resume sessions of
+    /// earlier ones.
     pub transfers: u32,
     /// Whether the receiver writes each chunk to a file, merges the files in order once its connections are closed, and
     /// compares the result with the sender's content. Otherwise the hashes of the chunks are compared.
     pub merge: bool,
     /// How the sender learns that all content has arrived.
     pub done: Done,
-    /// Time after its beginning at which the client aborts, so that what has arrived by then is the result. Null: the
+    /// Time after its start at which the client aborts; the content that has arrived by then is the result. Null: the
     /// content arrives completely.
     pub duration_ns: Option<u64>,
     /// The test case that programs with the interop runner's interface carry out; null for the case `transfer` with one
@@ -81,11 +83,11 @@ pub enum Content {
         /// Number of bytes.
         size_bytes: u64,
     },
-    /// A file that the sender can read.
+    /// The content of a file that the sender can read.
     File {
         /// Absolute path of the file.
         path: String,
-        /// Size of the file when the run was planned; a run is refused if it has changed.
+        /// Size of the file when the run was planned. If it has changed since, the run is refused.
         size_bytes: u64,
     },
 }
@@ -112,7 +114,7 @@ pub enum Done {
     Transfer,
 }
 
-/// A test case of the QUIC interop runner, in the values that the two programs get.
+/// A test case of the QUIC interop runner, as the values that the two programs get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct InteropCase {
@@ -120,45 +122,45 @@ pub struct InteropCase {
     pub server: String,
     /// `TESTCASE` in the client's environment.
     pub client: String,
-    /// Sizes of the files that the client requests; together they are the content.
+    /// Sizes of the files that the client requests. Together the files are the content.
     pub file_bytes: Vec<u64>,
     /// Length of each file's name, in characters.
     pub name_bytes: u32,
-    /// Number of certificates in the server's chain, without the authority's.
+    /// Number of certificates in the server's chain, without that of the certificate authority.
     pub certificates: u32,
 }
 
-/// A medium in segments, each in several qualities, fetched by a player that adapts.
+/// Adaptive streaming: a video in segments, each in several qualities, from which a player chooses.
 ///
 /// The viewer watches for `watch_ns`, and may seek at every full second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stream {
-    /// Seed of the medium's bytes.
+    /// Seed of the video's bytes.
     pub seed: u64,
-    /// The medium's length in segments.
+    /// Length of the video in segments.
     pub segments: u32,
     /// Play time of each segment.
     pub segment_ns: u64,
-    /// The qualities of the medium, lowest first.
+    /// The qualities of the video, lowest first.
     pub qualities: Vec<Quality>,
-    /// Which quality the player asks for.
+    /// The rule by which the player chooses a quality.
     pub rule: Rule,
-    /// By which clock the viewer counts time, for seeks and for the session's length.
+    /// The clock by which the viewer counts time, for seeks and for the session's length.
     pub viewer_clock: ViewerClock,
     /// How long the viewer watches, by the viewer's clock.
     pub watch_ns: u64,
     /// Play time that must be buffered before playing starts, or continues after a stall or a seek.
     pub start_buffer_ns: u64,
-    /// The most play time that the player buffers; it requests no segment that would not fit.
+    /// Maximum play time that the player buffers. It requests no segment that would not fit.
     pub buffer_ns: u64,
     /// Probability of a seek at each full second of the viewer's clock, to a uniformly drawn segment.
     pub seek_ratio: f64,
-    /// Whether what arrives is hashed and compared with the medium's bytes.
+    /// Whether received segments are hashed and compared with the video's bytes.
     pub verify: bool,
 }
 
-/// One quality of a medium.
+/// One quality of a video.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Quality {
@@ -180,9 +182,9 @@ pub enum Rule {
         /// The bounds in ascending order, one fewer than there are qualities.
         bounds_ns: Vec<u64>,
     },
-    /// Chooses by the round-trip delay of the link at the time of the request, as the job and its timeline have it, so
-    /// that it is the same for every transport: the highest quality below the first bound, the next up to the second,
-    /// and so on; the lowest above the last.
+    /// Chooses by the round-trip delay of the link at the time of the request, according to the job and its timeline,
+    /// so that it is the same for every transport: the highest quality below the first bound, the next up to the
+    /// second, and so on; the lowest above the last.
     ///
     /// The link is the path to which the client attached last. The delay is the sum of both directions', without
     /// jitter, queueing and the time that packets take at the link's rate.
@@ -191,12 +193,12 @@ pub enum Rule {
         /// The bounds in ascending order, one fewer than there are qualities.
         bounds_ns: Vec<u64>,
     },
-    /// The highest quality whose bit rate is at most a share of the harmonic mean of the last segments' throughput
-    /// (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
+    /// Chooses the highest quality whose bit rate is at most a share of the harmonic mean of the last segments'
+    /// throughput (Jiang, Sekar, Zhang: FESTIVE, CoNEXT 2012).
     Throughput {
-        /// Share of the estimate that is used.
+        /// Share of the estimated throughput that a quality's bit rate may take.
         safety_ratio: f64,
-        /// Number of segments in the mean.
+        /// Number of segments in the harmonic mean.
         window: u32,
     },
     /// Chooses by the buffer's level alone: BOLA-BASIC (Spiteri, Urgaonkar, Sitaraman: BOLA, INFOCOM 2016, section

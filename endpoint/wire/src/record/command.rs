@@ -32,8 +32,8 @@ pub struct ProgramRecord {
     pub host: Option<String>,
 }
 
-/// The file that a client's program has left, in a run of programs with the interface of the interop runner. What the
-/// program does during that time is not known, so times are those of its process and of its host's packets.
+/// The file that a client's program has downloaded, in a run of programs with the interface of the interop runner.
+/// netwarp does not see what the program does, so times are those of its process and of its host's packets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct DownloadRecord {

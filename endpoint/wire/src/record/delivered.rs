@@ -1,15 +1,15 @@
-//! Records of what the paths did to packets.
+//! Records of the packets that paths delivered, dropped and marked, and of measurements of paths.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
 use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
-/// What one direction of a path did to its packets, counted on its links before the probes.
+/// Counts of the packets that one direction of a path delivered and dropped, read from its links before the probes.
 ///
 /// Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's ARP packets end at
 /// the router and are not counted; the router's ARP packets, which netem impairs like others, are counted as offered.
-/// Between two hosts that impose impairments themselves, the run's packets that arrived at the receiving host are
+/// Between two hosts, whose impairments are at the receiving host, the run's packets that arrived at that host are
 /// counted, without those that the network lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
@@ -32,20 +32,20 @@ pub struct CalibrationRecord {
     pub delivered_bytes: u64,
     /// Packets that netem dropped, at random or because its queue was full.
     pub dropped_packets: u64,
-    /// Packets among these that were lost at random; null where the kernel does not count them.
+    /// Packets among these that were lost at random; null if the kernel does not count them.
     pub lost_packets: Option<u64>,
     /// Packets that were still in netem when the counters were read.
     pub left_packets: u64,
     /// With cold neighbours: the router's ARP packets among those offered.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub arp_packets: u64,
-    /// With cold neighbours: packets that the router discarded or still held because it had no ARP reply for the next
-    /// address.
+    /// With cold neighbours: packets that the router discarded, or still held when the counters were read, because it
+    /// had no ARP reply for the next address.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub unresolved_packets: u64,
 }
 
-/// A bottleneck's queueing discipline as read back from the kernel, with its counters.
+/// The queueing discipline (qdisc) of a bottleneck as read back from the kernel, with its counters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct DisciplineRecord {
@@ -53,12 +53,12 @@ pub struct DisciplineRecord {
     pub path: u32,
     /// The direction at whose bottleneck the discipline is.
     pub direction: Direction,
-    /// Which queueing discipline of the kernel it is.
+    /// The kind of the queueing discipline, as the kernel names it.
     pub kind: DisciplineKind,
-    /// The most packets that the discipline queues; null where its limit is in bytes.
+    /// Maximum number of packets that the discipline queues; null if its limit is in bytes.
     pub limit_packets: Option<u32>,
-    /// The most bytes that the discipline queues; null where its limit is in packets. `cake` counts the memory that
-    /// packets take.
+    /// Maximum number of bytes that the discipline queues; null if its limit is in packets. For `cake` it is the memory
+    /// that packets take.
     pub limit_bytes: Option<u32>,
     /// Whether the discipline marks packets of ECN-capable senders.
     pub ecn: bool,
@@ -68,9 +68,9 @@ pub struct DisciplineRecord {
     pub marked_packets: u64,
 }
 
-/// What the receiving host did to the incoming packets of a run between two hosts.
+/// The impairments that the receiving host applied to the incoming packets of a run between two hosts.
 ///
-/// These impairments were read back from the kernel, and come in addition to what the network between the hosts does.
+/// They were read back from the kernel, and come in addition to those of the network between the hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ImposedRecord {
@@ -84,11 +84,11 @@ pub struct ImposedRecord {
     pub jitter_ns: u64,
     /// Correlation of successive delays, 0 to 1.
     pub jitter_correlation: f64,
-    /// How packets are lost.
+    /// How packets are lost, such as at random or in bursts.
     pub loss: Loss,
     /// Bottleneck rate of Ethernet frames; null is unlimited.
     pub rate_bit_s: Option<u64>,
-    /// The most packets in netem.
+    /// Maximum number of packets in netem.
     pub limit_packets: u32,
     /// Share of packets that are sent at once, before those in the delay line.
     pub reorder: Reorder,
@@ -121,12 +121,12 @@ pub struct ProbeRecord {
 
 /// How a path between two hosts performed right before or after the run, measured with datagrams.
 ///
-/// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the hosts
-/// themselves.
+/// netwarp does not set the properties of the network between the hosts. Impairments that a study asks for are applied
+/// by the hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PathMeasurementRecord {
-    /// When the path was measured.
+    /// When the path was measured: before the run, after it, or while it was still impaired.
     pub moment: Moment,
     /// Time of day at the client, in nanoseconds since 1970.
     pub unix_ns: u64,
@@ -147,7 +147,7 @@ pub struct PathMeasurementRecord {
     /// Rate at which a short train of packets from server to client arrived: roughly a lower bound of the path's rate.
     /// Null if too few of them arrived.
     pub rate_down_bit_s: Option<u64>,
-    /// The rate measured in the same way from client to server.
+    /// Rate at which a short train of packets from client to server arrived, as for `rate_down_bit_s`.
     pub rate_up_bit_s: Option<u64>,
     /// Largest error of the server's times in these records, in either direction, estimated from both clocks' times in
     /// the datagrams.
@@ -155,7 +155,7 @@ pub struct PathMeasurementRecord {
     /// Share of the CPU time of the client's machine that was in use since the previous measurement, the run included;
     /// null in the first measurement.
     pub client_busy: Option<f64>,
-    /// The same share at the server's machine.
+    /// The same share of the CPU time of the server's machine.
     pub server_busy: Option<f64>,
 }
 

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use super::Side;
 use crate::job::Direction;
 
-/// What the sender of a flow passed to its transport.
+/// The messages that the sender of a flow passed to its transport, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowSentRecord {
-    /// The side that sent.
+    /// The side that sent the messages.
     pub side: Side,
-    /// How many messages were sent.
+    /// Number of messages that were sent.
     pub messages: u64,
-    /// The size of all these messages together, in bytes.
+    /// Total size of these messages, in bytes.
     pub bytes: u64,
     /// When the first message was sent.
     pub first_ns: u64,
@@ -25,18 +25,19 @@ pub struct FlowSentRecord {
     pub late_ns_max: Option<u64>,
 }
 
-/// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo: FlowMonitor,
-/// VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
+/// Statistics of the messages or packets of a flow that arrived, as computed by ns-3's FlowMonitor (Carneiro, Fortuna,
+/// Ricardo: FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct FlowStatsRecord {
-    /// What was counted. Packets of `udp` are counted by the receiver; those of other transports are followed at the
-    /// router, which they reach when they are sent, and from which they reach the receiver without delay.
+    /// Whether messages or packets are counted. Packets of `udp` are counted by the receiver; those of other transports
+    /// are counted at the router, which they reach when they are sent, and from which they reach the receiver without
+    /// delay.
     pub unit: FlowUnit,
-    /// The direction of what was counted.
+    /// The direction of the messages or packets.
     pub direction: Direction,
-    /// How many messages or packets were sent; null if the counting side does not know: then the record `flow_sent`
-    /// says it.
+    /// How many messages or packets were sent; null if the counting side does not know it. Then the record `flow_sent`
+    /// has the number.
     pub sent: Option<u64>,
     /// How many messages or packets arrived.
     pub received: u64,

@@ -1,7 +1,7 @@
 //! The records, which the endpoint writes as one JSON object per line.
 //!
-//! Times are integer nanoseconds since the run's epoch (when the path has been built, and nothing has been sent), by
-//! one clock for both sides.
+//! Times are integer nanoseconds since the run's epoch, at which the path has been built and nothing has been sent.
+//! Both sides use the same clock.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 mod command;
@@ -34,70 +34,69 @@ pub enum Record {
     Start(StartRecord),
     /// One side of one connection, written when it has ended.
     Connection(ConnectionRecord),
-    /// A content, or a chunk of one, moved over one stream; each end has a record of it.
+    /// The transfer of a content, or of a chunk of one, over one stream; each end writes a record of it.
     Transfer(TransferRecord),
     /// The file into which the receiver merged the chunks of a transfer.
     Merged(MergedRecord),
-    /// A segment of a medium at the player.
+    /// A segment of a video, as the player received it.
     Segment(SegmentRecord),
-    /// A segment that the player wanted and did not get, because the viewer sought or the session ended before it had
-    /// arrived. Its loading delay would have been longer than from `requested_ns` to `cut_ns`.
+    /// A segment that the player wanted but did not receive, because the viewer sought or the session ended before it
+    /// had arrived. Its loading delay would have been longer than from `requested_ns` to `cut_ns`.
     #[serde(rename = "cut_segment")]
     CutSegment(CutSegmentRecord),
     /// An action of the player. The records are in order of time.
     Player(PlayerRecord),
     /// The client was notified of its address on another path.
     Handover(HandoverRecord),
-    /// Content received over time, in a run with a timeline or a player.
+    /// The content that was received over time, in a run with a timeline or a player.
     Goodput(GoodputRecord),
     /// How one program ran, written when it has ended.
     Program(ProgramRecord),
-    /// The file that a client's program has left, in a run of programs with the interface of the interop runner. What
-    /// the program does during that time is not known, so times are those of its process and of its host's packets.
+    /// The file that a client's program has downloaded, in a run of programs with the interface of the interop runner.
+    /// netwarp does not see what the program does, so times are those of its process and of its host's packets.
     Download(DownloadRecord),
-    /// What the sender of a flow passed to its transport.
+    /// The messages that the sender of a flow passed to its transport, and when.
     #[serde(rename = "flow_sent")]
     FlowSent(FlowSentRecord),
-    /// Statistics of what arrived of a flow, as computed by ns-3's FlowMonitor (Carneiro, Fortuna, Ricardo:
-    /// FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
+    /// Statistics of the messages or packets of a flow that arrived, as computed by ns-3's FlowMonitor (Carneiro,
+    /// Fortuna, Ricardo: FlowMonitor, VALUETOOLS 2009). Duplicates are counted in `duplicates` only.
     #[serde(rename = "flow_stats")]
     FlowStats(FlowStatsRecord),
-    /// The flows of a `traffic` workload, as columns in the order in which they were due: numbers with the same index
+    /// The flows of a `traffic` workload in the order in which they were due, as columns: numbers with the same index
     /// belong to the same flow.
     #[serde(rename = "flow_table")]
     FlowTable(FlowTableRecord),
-    /// A resource of a page at the client. Times are those of W3C's Resource Timing.
+    /// A resource of a page as the client loaded it. Times are those of W3C's Resource Timing.
     Resource(ResourceRecord),
     /// A load of a page as a browser reports it. Times are those of W3C's Navigation Timing and Paint Timing.
     #[serde(rename = "page_load")]
     PageLoad(PageLoadRecord),
-    /// What one direction of a path did to its packets, counted on its links before the probes.
+    /// Counts of the packets that one direction of a path delivered and dropped, read from its links before the probes.
     ///
     /// Offered packets are delivered, dropped, left or unresolved. With cold neighbours, the sender's ARP packets end
     /// at the router and are not counted; the router's ARP packets, which netem impairs like others, are counted as
-    /// offered. Between two hosts that impose impairments themselves, the run's packets that arrived at the receiving
+    /// offered. Between two hosts, whose impairments are at the receiving host, the run's packets that arrived at that
     /// host are counted, without those that the network lost before.
     Calibration(CalibrationRecord),
-    /// The bottleneck of one direction of a path, sampled at the router.
+    /// Samples of the bottleneck of one direction of a path, taken at the router.
     #[serde(rename = "queue_samples")]
     QueueSamples(QueueSamplesRecord),
     /// Samples of one end of a connection: from TCP's `TCP_INFO` (`ss -tin`), SCTP's `sctp_info` (of its primary path),
     /// and what netwarp's QUIC reports.
     #[serde(rename = "connection_samples")]
     ConnectionSamples(ConnectionSamplesRecord),
-    /// A bottleneck's queueing discipline as read back from the kernel, with its counters.
+    /// The queueing discipline (qdisc) of a bottleneck as read back from the kernel, with its counters.
     Discipline(DisciplineRecord),
-    /// What the receiving host did to the incoming packets of a run between two hosts.
+    /// The impairments that the receiving host applied to the incoming packets of a run between two hosts.
     ///
-    /// These impairments were read back from the kernel, and come in addition to what the network between the hosts
-    /// does.
+    /// They were read back from the kernel, and come in addition to those of the network between the hosts.
     Imposed(ImposedRecord),
     /// Probes of the idle path after the workload: small UDP packets that the server echoes.
     Probe(ProbeRecord),
     /// How a path between two hosts performed right before or after the run, measured with datagrams.
     ///
-    /// netwarp does not set the properties of the network between the hosts. What a study asks for is added by the
-    /// hosts themselves.
+    /// netwarp does not set the properties of the network between the hosts. Impairments that a study asks for are
+    /// applied by the hosts.
     #[serde(rename = "path_measurement")]
     PathMeasurement(PathMeasurementRecord),
     /// An event of the timeline that was applied.
@@ -105,11 +104,11 @@ pub enum Record {
     /// CPU time of one side's process, and of the program that it ran. It is recorded in real time only: in virtual
     /// time computing takes no time.
     Usage(UsageRecord),
-    /// A record of one of the workloads of a run that has several.
+    /// A record of one of several workloads of a run, with the workload's name.
     #[serde(rename = "of_workload")]
     OfWorkload(OfWorkloadRecord),
-    /// A side's transport has given up, because the peer no longer answered: a result of the path between them. The
-    /// records that the workload would have written are missing.
+    /// One side's transport has given up, because the peer no longer answered. This is a result of the path between the
+    /// two sides; the records that the workload would have written are missing.
     #[serde(rename = "gave_up")]
     GaveUp(GaveUpRecord),
     /// Last record: how the run ended. A run without it did not finish.
@@ -148,7 +147,7 @@ pub enum ClockKind {
 pub struct EventRecord {
     /// When the event was applied.
     pub at_ns: u64,
-    /// The event as in the job, or as the trace or the draw produced it.
+    /// The event as the job lists it, or as the trace or the random draw produced it.
     pub event: Event,
 }
 
@@ -165,7 +164,7 @@ pub struct UsageRecord {
     pub system_ns: u64,
 }
 
-/// A record of one of the workloads of a run that has several.
+/// A record of one of several workloads of a run, with the workload's name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct OfWorkloadRecord {
@@ -175,8 +174,8 @@ pub struct OfWorkloadRecord {
     pub line: Box<Record>,
 }
 
-/// A side's transport has given up, because the peer no longer answered: a result of the path between them. The records
-/// that the workload would have written are missing.
+/// One side's transport has given up, because the peer no longer answered. This is a result of the path between the two
+/// sides; the records that the workload would have written are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GaveUpRecord {
@@ -184,7 +183,7 @@ pub struct GaveUpRecord {
     pub side: Side,
     /// When the transport of that side gave up, in nanoseconds after the run's epoch.
     pub at_ns: u64,
-    /// What was attempted, and how that ended.
+    /// The operation that failed, and how it ended.
     pub cause: String,
 }
 
@@ -204,6 +203,6 @@ pub struct EndRecord {
 pub struct Failure {
     /// The stage that failed: `setup`, `server`, `client`, `limit`, `verify`, `teardown`.
     pub stage: String,
-    /// What went wrong, and with what.
+    /// What failed, and on what.
     pub message: String,
 }

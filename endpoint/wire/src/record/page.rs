@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::Http;
 
-/// A resource of a page at the client. Times are those of W3C's Resource Timing.
+/// A resource of a page as the client loaded it. Times are those of W3C's Resource Timing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct ResourceRecord {
@@ -30,7 +30,7 @@ pub struct ResourceRecord {
     pub response_start_ns: u64,
     /// When the last byte of the content was received (`responseEnd`).
     pub response_end_ns: u64,
-    /// Hex SHA-256 of the content as it arrived; null if the job does not ask for it.
+    /// SHA-256 in hexadecimal digits of the content as it arrived; null if the job does not ask for it.
     pub sha256: Option<String>,
 }
 
@@ -40,9 +40,9 @@ pub struct ResourceRecord {
 pub struct PageLoadRecord {
     /// Name and version of the browser.
     pub browser: String,
-    /// When the browser was told to load the page.
+    /// When the browser was ordered to load the page (`navigationStart`).
     pub navigation_start_ns: u64,
-    /// When the page and all that it loads had arrived (`loadEventStart`).
+    /// When the page and all its resources had arrived (`loadEventStart`).
     pub load_event_ns: u64,
     /// When the first text or image was shown; null if the browser does not report it.
     pub first_contentful_paint_ns: Option<u64>,

@@ -1,15 +1,15 @@
-//! Records of what a player requested, received and did.
+//! Records of the segments that a player requested and received, and of its actions.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
 
-/// A segment of a medium at the player.
+/// A segment of a video, as the player received it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct SegmentRecord {
     /// Number of the request, in the order of sending, from 0.
     pub request: u32,
-    /// Index of the segment in the medium, from 0.
+    /// Index of the segment in the video, from 0.
     pub segment: u32,
     /// Index of the quality.
     pub quality: u32,
@@ -19,8 +19,8 @@ pub struct SegmentRecord {
     pub stream: u32,
     /// Size of the segment in bytes.
     pub bytes: u64,
-    /// When the player wanted the segment. The request may have waited for a connection, or for a stream that was busy
-    /// with a segment that a seek had made useless.
+    /// When the player wanted the segment. The request may have waited for a connection, or for a stream that was still
+    /// receiving a segment that a seek had made useless.
     pub requested_ns: u64,
     /// When the first byte was received.
     pub first_byte_ns: u64,
@@ -28,26 +28,26 @@ pub struct SegmentRecord {
     pub last_byte_ns: u64,
     /// Play time in the buffer when the player wanted the segment.
     pub buffer_ns: u64,
-    /// Hex SHA-256 of the received bytes; null if the job does not ask for it.
+    /// SHA-256 in hexadecimal digits of the received bytes; null if the job does not ask for it.
     pub sha256: Option<String>,
 }
 
-/// A segment that the player wanted and did not get, because the viewer sought or the session ended before it had
+/// A segment that the player wanted but did not receive, because the viewer sought or the session ended before it had
 /// arrived. Its loading delay would have been longer than from `requested_ns` to `cut_ns`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CutSegmentRecord {
     /// Number of the request, in the order of sending, from 0; null if none had been sent.
     pub request: Option<u32>,
-    /// Index of the segment in the medium, from 0.
+    /// Index of the segment in the video, from 0.
     pub segment: u32,
     /// Index of the quality; null if no request had been sent.
     pub quality: Option<u32>,
     /// When the player wanted the segment.
     pub requested_ns: u64,
-    /// When the player gave the segment up, because the viewer sought or the session ended.
+    /// When the player abandoned the segment, because the viewer sought or the session ended.
     pub cut_ns: u64,
-    /// Why the player gave the segment up.
+    /// Why the player abandoned the segment.
     pub cause: CutCause,
 }
 
@@ -65,9 +65,9 @@ pub enum CutCause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct PlayerRecord {
-    /// When the action happened.
+    /// When the player did this, or when it happened.
     pub at_ns: u64,
-    /// What the player did, or what happened to it.
+    /// What the player did, such as playing or seeking, or what happened to it.
     pub action: Action,
 }
 

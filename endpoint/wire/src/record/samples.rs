@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::Side;
 use crate::job::Direction;
 
-/// The bottleneck of one direction of a path, sampled at the router.
+/// Samples of the bottleneck of one direction of a path, taken at the router.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct QueueSamplesRecord {
@@ -20,7 +20,7 @@ pub struct QueueSamplesRecord {
     pub at_ns: Vec<u64>,
     /// Bytes of the frames sent since the path was built.
     pub sent_bytes: Vec<u64>,
-    /// Backlog in bytes. Where netem limits the rate, it includes the bytes in netem's delay line; where a shaper or a
+    /// Backlog in bytes. If netem limits the rate, it includes the bytes in netem's delay line; if a shaper or a
     /// discipline queues behind netem, it does not.
     pub backlog_bytes: Vec<u64>,
     /// Backlog in packets, counted like `backlog_bytes`.
@@ -48,7 +48,7 @@ pub struct ConnectionSamplesRecord {
     pub ssthresh_bytes: Vec<u64>,
     /// Smoothed round-trip time; 0 before the first measurement. SCTP's is in ticks of the kernel, 10 ms in a guest.
     pub rtt_ns: Vec<u64>,
-    /// Bytes sent and not acknowledged.
+    /// Bytes that were sent and are not acknowledged.
     pub unacked_bytes: Vec<u64>,
     /// Bytes acknowledged since the connection was set up: TCP's payload (`bytes_acked`), QUIC's packets; empty for
     /// SCTP, which does not count them.
@@ -58,8 +58,8 @@ pub struct ConnectionSamplesRecord {
     pub retrans_packets: Vec<u64>,
     /// Pacing rate, in bit/s; 0 without pacing.
     pub pacing_rate_bit_s: Vec<u64>,
-    /// Time since the connection was set up with data to send or unacknowledged. TCP counts this time and those of the
-    /// next two columns; for SCTP and QUIC each sample stands for the time since the previous one.
+    /// Time since the connection was set up in which it had data to send, or unacknowledged data. TCP counts this time
+    /// and those of the next two columns; for SCTP and QUIC each sample represents the time since the previous one.
     pub busy_ns: Vec<u64>,
     /// Part of `busy_ns` in which the peer's receive window limited sending.
     pub rwnd_limited_ns: Vec<u64>,
@@ -68,15 +68,16 @@ pub struct ConnectionSamplesRecord {
     /// Whether all data from the application had been sent, and the congestion window had room for more.
     pub has_sent_all: Vec<bool>,
     /// Whether the connection is in fast recovery or, after a time-out, in loss recovery (`tcpi_ca_state`); empty if it
-    /// never was at a sample, and for SCTP and QUIC, whose stacks do not report it.
+    /// was not at any sample, and for SCTP and QUIC, whose stacks do not report it.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub recovering: Vec<bool>,
     /// Time since the connection was set up in recoveries from time-outs, each from when its timer first expired until
-    /// what was lost is acknowledged (`tcpi_total_rto_time`, in ms); empty if none had begun, and for SCTP and QUIC.
+    /// what was lost is acknowledged (`tcpi_total_rto_time`, in ms); empty if no recovery had begun, and for SCTP and
+    /// QUIC.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub timeout_ns: Vec<u64>,
-    /// Recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if none had, and for SCTP and
-    /// QUIC.
+    /// Number of recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if none had, and for
+    /// SCTP and QUIC.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub timeout_recoveries: Vec<u64>,
 }

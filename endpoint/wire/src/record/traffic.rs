@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The flows of a `traffic` workload, as columns in the order in which they were due: numbers with the same index
+/// The flows of a `traffic` workload in the order in which they were due, as columns: numbers with the same index
 /// belong to the same flow.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]

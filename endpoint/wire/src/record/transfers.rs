@@ -1,4 +1,4 @@
-//! Records of transfers, and of the connections over which they were made.
+//! Records of transfers, and of the connections over which content was transferred.
 // Written by scripts/generate_wire.py: change the models in src/netwarp/wire/ instead.
 
 use serde::{Deserialize, Serialize};
@@ -13,12 +13,12 @@ pub struct ConnectionRecord {
     pub side: Side,
     /// Number of the connection in the run, 0 for the first.
     pub connection: u32,
-    /// Index of the run's transfer that the connection served, from 0.
+    /// Index, from 0, of the transfer for which the connection was used.
     pub transfer: u32,
-    /// Whether the connection was given up because the client moved to another path.
+    /// Whether the client abandoned the connection because it moved to another path.
     pub abandoned: bool,
-    /// Whether and how the connection resumed an earlier session, as the stack reports at the end: that may be less
-    /// than the job allows.
+    /// Whether and how the connection resumed an earlier session, as the stack reports it at the end. The job may allow
+    /// more than that.
     pub resumed: Resume,
     /// When the client called `connect`, for the first time if it moved before the handshake was complete and began
     /// again; for a server, when it accepted the connection.
@@ -26,9 +26,9 @@ pub struct ConnectionRecord {
     /// When the connection was ready for application data. With early data that is before the peer has answered: at
     /// once (`tcp`, `quic`), or when TCP is connected (`tls`).
     pub connected_ns: u64,
-    /// The settings that the stack used.
+    /// The settings that the stack used for the connection.
     pub settings: Settings,
-    /// The stack's counters.
+    /// The stack's counters for the connection.
     pub stats: Stats,
 }
 
@@ -52,17 +52,17 @@ pub struct Settings {
     pub congestion: String,
     /// Initial congestion window in bytes of payload, as configured.
     pub initial_window_bytes: u64,
-    /// Largest payload of one packet in use at the end.
+    /// Largest payload of one packet at the end of the connection.
     pub mss_bytes: u32,
-    /// Send buffer or send window limit.
+    /// Size of the send buffer, or limit of the send window.
     pub send_buffer_bytes: u64,
-    /// Receive buffer or flow-control window limit.
+    /// Size of the receive buffer, or limit of the flow-control window.
     pub receive_buffer_bytes: u64,
     /// Whether the stack paces its packets.
     pub paced: bool,
 }
 
-/// A stack's counters for one connection; null where it does not count.
+/// A stack's counters for one connection; null for what it does not count.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Stats {
@@ -82,7 +82,7 @@ pub struct Stats {
     pub send_buffer_limited_ns: Option<u64>,
 }
 
-/// A content, or a chunk of one, moved over one stream; each end has a record of it.
+/// The transfer of a content, or of a chunk of one, over one stream; each end writes a record of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TransferRecord {
@@ -98,9 +98,9 @@ pub struct TransferRecord {
     pub chunk: u32,
     /// The direction of the content.
     pub direction: Direction,
-    /// Content bytes sent or received.
+    /// Bytes of content that were sent or received.
     pub bytes: u64,
-    /// At the sender: how many bytes of the chunk earlier connections had carried, which were given up.
+    /// At the sender: how many bytes of the chunk were transferred over earlier connections, which were abandoned.
     pub resumed_at_bytes: u64,
     /// At the receiver: when the first content byte was received. At the sender: when the first byte was passed to the
     /// transport.
@@ -108,12 +108,13 @@ pub struct TransferRecord {
     /// At the receiver: when the last content byte was received or, if the job's `done` is `transfer`, the end of the
     /// stream. At the sender: when it learned that everything had arrived.
     pub last_byte_ns: u64,
-    /// Hex SHA-256 of the content as this end sent or received it; null if the job does not ask for it.
+    /// SHA-256 in hexadecimal digits of the content as this end sent or received it; null if the job does not ask for
+    /// it.
     pub sha256: Option<String>,
-    /// Receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new content.
-    /// TCP's and MPTCP's gaps of two ticks (20 ms) or less may go unseen.
+    /// At the receiver, in a run with outages, handovers or rate traces: longest time between two arrivals of new
+    /// content. Gaps of TCP and MPTCP of two ticks (20 ms) or less may not be noticed.
     pub longest_gap_ns: Option<u64>,
-    /// When the gap began: the time of the last arrival before it.
+    /// When the longest gap began: the time of the last arrival before it.
     pub longest_gap_at_ns: Option<u64>,
 }
 
@@ -129,7 +130,7 @@ pub struct MergedRecord {
     pub merged_ns: u64,
     /// Size of the file.
     pub bytes: u64,
-    /// Hex SHA-256 of the file, read back from the disk.
+    /// SHA-256 in hexadecimal digits of the file, read back from the disk.
     pub sha256: String,
 }
 
@@ -145,16 +146,16 @@ pub struct HandoverRecord {
     /// over: a round trip after the client was notified, or after the path before was lost. Counted from when the
     /// client was notified, or had lost every other path.
     pub longest_gap_ns: Option<u64>,
-    /// When the gap began; at the earliest, the time from which `longest_gap_ns` is counted.
+    /// When the longest gap began; at the earliest, the time from which `longest_gap_ns` is counted.
     pub longest_gap_at_ns: Option<u64>,
 }
 
-/// Content received over time, in a run with a timeline or a player.
+/// The content that was received over time, in a run with a timeline or a player.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct GoodputRecord {
-    /// Width of each step, from the run's epoch on.
+    /// Width of each time bin; the first one begins at the run's epoch.
     pub step_ns: u64,
-    /// Content bytes received in each step, up to the last step with any.
+    /// Bytes of content received in each time bin, up to the last bin with any.
     pub bytes: Vec<u64>,
 }

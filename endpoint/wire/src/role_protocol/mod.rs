@@ -1,7 +1,7 @@
 //! The messages between the orchestrator of a run and its two roles: orders to the roles, messages from them.
 //!
 //! A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on a line of its
-//! own. Standard output and standard error remain the console.
+//! own. Standard output and standard error go to the console.
 //!
 //! `docs/role-protocol.md` is written from these models. A role ignores keys that it does not know, so that later
 //! versions may add some.
@@ -16,12 +16,12 @@ use crate::record::{Failure, Record};
 #[serde(tag = "order", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Order {
-    /// To both, the first order: begin to work.
+    /// To both roles, as the first order: begin to work.
     Begin {
         /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`. All times in records count from it.
         epoch_ns: u64,
-        /// Hex DER of the server's certificate as it came with `ready`, for the client to trust; null for the server
-        /// and where there is none.
+        /// Hex DER of the server's certificate as it came with `ready`, for the client to trust; null for the server,
+        /// and if there is none.
         certificate: Option<String>,
         /// The first bytes of every request of the run, in hex, if hosts outside the run could reach the server;
         /// otherwise null. Runs over other implementations' stacks never have one.
@@ -33,13 +33,13 @@ pub enum Order {
         /// Index of the path.
         path: u32,
     },
-    /// To the client: it has lost its address on this path. Sent only where `attached` is.
+    /// To the client: it has lost its address on this path. Sent only in runs in which `attached` is sent.
     Detached {
         /// Index of the path.
         path: u32,
     },
-    /// To the server: the client is done, so report and exit. The client's last packet may have been lost, so do not
-    /// wait for it.
+    /// To the server: the client has finished; report and exit. Do not wait for the client's last packet, which may
+    /// have been lost.
     Finish {},
 }
 
@@ -53,14 +53,14 @@ pub enum Message {
         /// Hex DER of the certificate that the role will present; null if it has none.
         certificate: Option<String>,
     },
-    /// From both: a record, to be written to `records.jsonl` unchanged.
+    /// From both roles: a record, which is to be written to `records.jsonl` unchanged.
     Write {
-        /// The record, one of those in `run-format.md`.
+        /// The record, which is one of those in `run-format.md`.
         line: Box<Record>,
     },
-    /// From both, the last message of a role that has done all its work. Then it exits with 0.
+    /// From both roles, as the last message: all work is done, and the role exits with status 0.
     Done {},
-    /// From both, the last message of a role that has failed.
+    /// From both roles, as the last message: the role has failed.
     Failed {
         /// The reason. Its `stage` is the role's own name: `server` or `client`.
         failure: Failure,

@@ -4,5 +4,5 @@
 `competing_builder.py` one in which several workloads share the path or, by `several_hosts.py` and
 `network_of_layout.py`, a network. `cell_sections.py` checks a cell as a whole, `cell_transport.py`,
 `association.py` (SCTP at handovers) and `sizing.py` (queues, buffers) check its parts, and
-`template.py` makes the job that its runs share, with seeds still missing.
+`template.py` makes the job that its runs share, without seeds, which the plan adds.
 """

@@ -1,8 +1,8 @@
 """Checks that a migrating SCTP association always keeps an address that its peer knows.
 
 By RFC 5061, section 5.3, a new address is announced from one that the peer knows, and may be used
-once the peer has acknowledged it. From an address that it does not know, a Linux server accepts
-nothing (decision 10).
+once the peer has acknowledged it. A Linux server accepts nothing from an address that it does not
+know (decision 10).
 """
 
 from fractions import Fraction
@@ -89,7 +89,7 @@ def _comes_back_early(cell: CellSections, event: wire.Event, least_ns: int) -> K
 
 
 def _key(cell: CellSections, at_ns: int) -> str:
-    """Return the study key of the handover that has one of its events at this time."""
+    """Return the study key of the handover to which an event at this time belongs."""
     for index, entry in enumerate(cell.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):
             return f"path.timeline.{index}.overlap"

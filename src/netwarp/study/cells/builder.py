@@ -28,7 +28,7 @@ _SECTIONS = (*_MODELS, "workload")
 
 
 class CellBuilder:
-    """Builds the sections and the job of each cell that has one workload."""
+    """Builds the sections and the job of each cell of a study with one workload."""
 
     def __init__(self, study: Table, keys: Sequence[str]) -> None:
         """Store a study's tables, and the keys of its factors."""
@@ -49,7 +49,8 @@ class CellBuilder:
 
         Args:
             chosen: the cell's levels, by factor.
-            crossing: how the workload uses the path, if that is one of several links; else None.
+            crossing: how the workload uses the path, if the path is one of several links; else
+                None.
 
         Raises:
             KeyValueError: the cell cannot be run; the error has the key that the user wrote.
@@ -80,7 +81,7 @@ class CellBuilder:
         crossing: Crossing | None,
         made: Callable[[CellSections], Made],
     ) -> Made:
-        """Return the sections of a cell, and what follows from them."""
+        """Return the sections of a cell, and the values that follow from them."""
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}

@@ -24,12 +24,12 @@ Seconds = Annotated[
 
 
 class LimitsSection(Section):
-    """When a run is aborted as failed."""
+    """Limits beyond which a run is aborted as failed."""
 
     virtual_s: Seconds = 86_400
-    """Seconds of the run's own clock after which a run has failed."""
+    """Time in seconds of the run's own clock after which a run has failed."""
     stall_cpu_s: Seconds = 120
-    """Seconds of CPU time after which a run has failed if its clock has not moved meanwhile."""
+    """CPU time in seconds after which a run has failed if its clock has not moved during it."""
 
 
 ALWAYS_MARK = frozenset({"cake", "dualpi2"})
@@ -59,7 +59,9 @@ with the other duplex.
 
 @dataclass(frozen=True)
 class Crossing:
-    """How a workload uses a path that is one of several links between its hosts."""
+    """How a workload uses a path that is one of several links between its hosts: with which
+    round-trip time, and in which direction.
+    """
 
     rtt_ns: int
     """Round-trip time of all links between the hosts, in ns."""
@@ -114,7 +116,7 @@ class CellSections:
 
     @property
     def content_direction(self) -> wire.Direction:
-        """Direction in which the content goes over the path."""
+        """Direction in which the content crosses the path."""
         direction = self.workload.content_direction
         if self.crossing is None or self.crossing.is_forward:
             return direction

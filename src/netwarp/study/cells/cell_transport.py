@@ -29,7 +29,7 @@ from netwarp.wire import QuicOptions, Reconnect, SctpOptions, TcpOptions
 
 GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 RTO_MAX_NS = 120 * NS_PER_S
-"""The longest retransmission time-out of TCP (`TCP_RTO_MAX`)."""
+"""The maximum retransmission time-out of TCP, in ns (`TCP_RTO_MAX`)."""
 OWN = "own:"
 """Prefix of a level of `congestion` that names a congestion control of the user's own."""
 OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
@@ -231,8 +231,8 @@ class CellTransport(TransportOptions):
 
     @property
     def has_own_congestion(self) -> bool:
-        """Whether the transport's congestion control is the user's own, of a kernel that the user
-        has built with it.
+        """Whether the congestion control is one of the user's own, in a kernel that the user has
+        built with it.
         """
         return self.congestion is not None and self.congestion.startswith(OWN)
 
@@ -266,8 +266,8 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_mss_bytes(self) -> int | None:
-        """The MSS in bytes that the stack is given; if the study's is below the stack's minimum, it
-        limits the sizes of messages instead.
+        """The MSS in bytes that the stack is configured with; None if the study's is below the
+        stack's minimum: it then limits the sizes of messages instead.
         """
         return None if self._has_small_messages else self.mss_bytes
 
@@ -278,9 +278,7 @@ class CellTransport(TransportOptions):
 
     @cached_property
     def own_options(self) -> Mapping[str, object]:
-        """The options that the study sets and that not every transport has, by their field in the
-        job.
-        """
+        """The options set by the study that not every transport has, by their field in the job."""
         values = {name: getattr(self, name) for name in OWN_OPTIONS}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -312,8 +310,8 @@ class CellTransport(TransportOptions):
 
     @property
     def key_of_lone_messages(self) -> str | None:
-        """The first key in the study that makes a flow's messages independent of each other; None
-        if there is none.
+        """The first key of the study that makes the messages of a flow independent of each other,
+        such as `transport.datagrams`; None if there is none.
         """
         sctp = self.resolved_sctp
         set_by = {
@@ -337,5 +335,5 @@ class CellTransport(TransportOptions):
 
     @property
     def uses_two_paths(self) -> bool:
-        """Whether the transport uses a second path beside the first."""
+        """Whether the transport uses a second path in addition to the first."""
         return self.traits.second_path == "needed" or self.resolved_sctp.multihomed

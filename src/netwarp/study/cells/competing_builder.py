@@ -31,19 +31,18 @@ WORKLOADS_FACTOR = "workloads"
 alone.
 """
 MOST_WORKLOADS = 1000
-"""Most workloads in a run: each has two processes in the guest."""
+"""Maximum number of workloads in a run: each has two processes in the guest."""
 OF_NETWORKS = ("workload.", "topology.", "host.", "router.", "link.")
-"""Beginnings of the keys of factors that belong to the network or to one of several workloads, and
-so not to a workload that is built as if it were alone.
-"""
+"""Prefixes of the keys of factors that belong to the network or to one of several workloads. A
+workload that is built as if it were alone does not have them."""
 _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
-"""Keys that workloads of every kind have if there are several, and that factors can vary."""
+"""Keys that workloads of every kind have if there are several, and that can be factors."""
 
 
 @dataclass(frozen=True)
 class _Member:
-    """A workload before it is built: that of a table of the study, or one of several that the table
-    defines.
+    """A workload before it is built. A table of the study defines one workload or several, of which
+    this is one.
     """
 
     table: int
@@ -114,8 +113,8 @@ class CompetingBuilder:
     def _members(
         self, index: int, chosen: Mapping[str, Level], links: Links | None
     ) -> list[_Member]:
-        """Return the workloads that a table of the study defines: one, or one for each host if it
-        names several together.
+        """Return the workloads that a table of the study defines: one, or several if it names a
+        group of hosts.
         """
         section = _section(self._timed_table(index, chosen))
         place = f"workload.{index}"
@@ -313,8 +312,8 @@ def _with_most_paths(jobs: Sequence[Job]) -> Job:
 
 
 def _paths(workloads: Sequence[NamedWorkload], jobs: Sequence[Job]) -> tuple[wire.Path, ...]:
-    """Return the paths of a run. In each direction the queue has the size for the first workload
-    whose content goes that way.
+    """Return the paths of a run. The queue of each direction is sized for the first workload whose
+    content goes in that direction.
     """
     widest = _with_most_paths(jobs)
     sized_for = {

@@ -33,7 +33,7 @@ class Cell:
     levels: Mapping[str, str]
     """Labels of the levels, by factor."""
     sections: CellSections
-    """The sections of the study with the cell's levels in place of the factors."""
+    """The sections of the study, with the cell's levels instead of the factors."""
     template: Job
     """The job that the cell's runs have in common, without the values that differ from run to run;
     see `JobTemplates`.
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Design:
-    """All factors and all cells of a study."""
+    """The factors of a study, and all its cells."""
 
     factors: tuple[Factor, ...]
     cells: tuple[Cell, ...]

@@ -58,7 +58,7 @@ class Level:
     """One value of a factor."""
 
     label: str
-    """The level's text in the study, or its label where it is a table."""
+    """The level's text in the study; if it is a table, its label."""
     value: Any
     """The level's value in the study: text, number or table."""
     place: str
@@ -130,7 +130,7 @@ def factor_key(key: str) -> str:
 
 
 def word_of(key: str) -> str | None:
-    """Return the placeholder that a factor fills in commands: ``version`` for
+    """Return the placeholder in commands that a factor varies: ``version`` for
     ``command.version``.
     """
     section, _, name = key.partition(".")
@@ -169,8 +169,8 @@ def _levels(key: str, values: Any, workloads: Sequence[str], named: Named) -> tu
 
 
 def _refuse_misnamed_kernels(values: Sequence[Any]) -> None:
-    """Refuse levels that name no kernel. Numbers name none, because 6.10 and 6.1 are the same
-    number.
+    """Refuse levels that do not name a kernel. A number is not a name, because 6.10 and 6.1 are the
+    same number.
     """
     for value in values:
         try:
@@ -207,8 +207,8 @@ def _refuse_what_cannot_vary(key: str, workloads: Sequence[str], named: Named) -
 
 
 def _refuse_what_no_workload_has(key: str, workloads: Sequence[str]) -> None:
-    """Refuse a key that one of several workloads, or the factor that selects them, does not
-    have.
+    """Refuse the key of a factor that neither selects workloads nor is a key of one of several
+    workloads.
     """
     options = dict.fromkeys(
         [
@@ -236,7 +236,7 @@ def _keys_of_network(named: Named) -> list[str]:
 
 
 def what_can_vary() -> list[str]:
-    """Return the keys that can be factors, with their sections."""
+    """Return the keys that can be factors, each with its section, such as `path.rtt`."""
     of_workloads = [f"workload.{option}" for option in _options_of_workloads()]
     of_tables = (key for table in _SECTIONS for key in _keys_of_table(table))
     return [*of_tables, *of_workloads, KERNEL_FACTOR]

@@ -22,15 +22,13 @@ first end.
 
 @dataclass(frozen=True)
 class LaidLink:
-    """A link between two nodes of a layout, with the keys of a path that say what it does to
-    packets.
-    """
+    """A link between two nodes of a layout, with the keys of a path that set its impairments."""
 
     first: str
     second: str
     table: Table
     name: str | None = None
-    """The link's name in the study; None if it has none, and is called by the names of its ends."""
+    """The link's name in the study; None if it has none, so that the names of its ends are used."""
     place: str = "topology"
     """The study key of the link's table."""
 
@@ -56,13 +54,13 @@ class Layout:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Hosts that a study can name together: `client` for `client1`, `client2`, and so on."""
     usual: Callable[[int], tuple[str, str]] | None = None
-    """Returns client and server, hosts or groups, of a workload that names none, by its index in
-    the study; None if a workload has to name them."""
+    """A function that returns client and server (hosts or groups) of a workload that names none, by
+    the workload's index in the study; None if a workload has to name them."""
     places: Mapping[str, str] = field(default_factory=dict)
     """The study key of each node's table; by default that of the shape."""
     nats: tuple[LaidNat, ...] = ()
     silent: tuple[str, ...] = ()
-    """Routers that send no ICMP."""
+    """Routers that send no ICMP messages."""
 
     def __post_init__(self) -> None:
         self._refuse_loops()
@@ -70,7 +68,7 @@ class Layout:
     @cached_property
     def _parents(self) -> Mapping[str, tuple[str, int] | None]:
         """For each node that is connected with the first one: the node before it on the route from
-        there, and the index of the link between the two.
+        the first one, and the index of the link between the two.
         """
         links: dict[str, list[tuple[str, int]]] = {}
         for index, link in enumerate(self.links):
@@ -103,16 +101,16 @@ class Layout:
         return (*way, *back)
 
     def _to_root(self, node: str) -> Iterator[tuple[str, int]]:
-        """Yield the nodes on the route from this one to the first node, each with the link over
-        which the route goes on.
+        """Yield the nodes on the route from this one to the first node, each with the link to the
+        next.
         """
         while (parent := self._parents[node]) is not None:
             yield node, parent[1]
             node = parent[0]
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Return the hosts that a name means: one host, or those of a group; empty if there is
-        neither.
+        """Return the hosts for which a name stands: one host, or those of a group; empty if there
+        is neither.
         """
         return (name,) if name in self._all_hosts else self.groups.get(name, ())
 
@@ -132,8 +130,8 @@ class Layout:
         return self.places.get(node, "topology")
 
     def _refuse_loops(self) -> None:
-        """Refuse a link between nodes that other links connect already, because packets would have
-        two routes.
+        """Refuse a link between nodes that other links already connect, because there would be two
+        routes.
         """
         parts = {node: node for node in (*self.hosts, *self.routers)}
 
@@ -167,9 +165,9 @@ class Layout:
 
 
 def paired(firsts: Sequence[str], seconds: Sequence[str]) -> list[tuple[str, str]] | None:
-    """Return the pairs of two groups: if one has a single node, that node with each of the other;
-    else the first nodes of both, the second ones, and so on. None if the groups have different
-    sizes.
+    """Return the pairs of nodes of two groups: if one group has a single node, that node with each
+    of the other group; else the first nodes of both, the second ones, and so on. None if the groups
+    have different sizes.
     """
     if 1 not in (len(firsts), len(seconds)) and len(firsts) != len(seconds):
         return None
@@ -184,5 +182,5 @@ def numbered(word: str, count: int) -> tuple[str, ...]:
 
 
 def joined_names(names: Sequence[str]) -> str:
-    """Return several names as a text with the first and the last, for messages."""
+    """Return several names as one text, with only the first and the last of them, for messages."""
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

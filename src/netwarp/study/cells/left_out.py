@@ -18,7 +18,7 @@ class LeftOut:
     levels: Mapping[str, frozenset[str]]
 
     def has(self, labels: Mapping[str, str]) -> bool:
-        """Return whether a combination of levels is left out by this entry."""
+        """Return whether this entry leaves out a combination of levels."""
         return all(labels[key] in own for key, own in self.levels.items())
 
 
@@ -39,8 +39,8 @@ def remaining(
     factors: Sequence[Factor],
     wanted: Sequence[Mapping[str, str]],
 ) -> list[dict[str, list[Any]]]:
-    """Return what a study that has only the wanted cells leaves out, by the levels of these cells.
-    A factor with a single level left is not named, as it is no factor then.
+    """Return the entries of `leave_out` for a study that has only the wanted cells. A factor with a
+    single remaining level is not named, because it is no factor then.
 
     Args:
         entries: the entries of a study that has been checked.

@@ -12,21 +12,20 @@ class NamedWorkload:
 
     name: str
     index: int
-    """Number of the workload in the study, from 0, which makes its random numbers different from
-    those of others.
-    """
+    """Index of the workload in the study, on which its random numbers depend."""
     sections: CellSections
-    """The sections of a cell with this workload alone."""
+    """The sections of a cell that has only this workload."""
     start_ns: int
     port: int
     between: Between | None
-    """Hosts of the workload; None if there is one client and one server."""
+    """The hosts between which the workload runs; None if there is one client and one server."""
     group: str | None = None
-    """The name in the study of the table that stands for this and other workloads, one for each of
-    several hosts; None if it stands for this one alone.
-    """
+    """The name of the table in the study that defines this and other workloads, one for each of
+    several hosts; None if it defines only this one."""
 
     @property
     def known_as(self) -> str:
-        """The workload's name in the study; workloads between several hosts can have the same."""
+        """The workload's name in the study. Workloads between several hosts can have the same
+        one.
+        """
         return self.group or self.name

@@ -1,8 +1,8 @@
-"""Makes the network of a job from a layout and its built links, with routers for impairments of
-what hosts send.
+"""Makes the network of a job from a layout and its built links. Routers are added if packets that
+hosts send are impaired.
 
-A host does nothing to what it sends. So a link that impairs what a host sends gets a router of its
-own, between the host and the link.
+Hosts do not impair packets that they send. So for a link that impairs them, a router is added
+between the host and the link.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
 from netwarp.study.cells.translation import nats_of
 
 BuiltLink = tuple[wire.Path, wire.Timeline]
-"""A link of a job and its events, in which the link is path 0."""
+"""A link of a job, with its events, in which the link has the path index 0."""
 
 
 @dataclass(frozen=True)
 class Between:
-    """The hosts of a workload, and the links between them."""
+    """The hosts of a workload, and the links on the route between them."""
 
     client: str
     server: str
@@ -29,8 +29,9 @@ class Between:
 def network_of(
     layout: Layout, built: Sequence[BuiltLink]
 ) -> tuple[wire.Network, tuple[wire.Path, ...]]:
-    """Return the network of a layout and its links. A host whose link impairs what it sends gets a
-    router of its own; the links between these routers and their hosts come last.
+    """Return the network of a layout and its links. If a link impairs packets that a host sends, a
+    further router is added in front of the host; the links between these routers and their hosts
+    come last.
     """
     hosts = frozenset(layout.hosts)
     links: list[wire.Link] = []
@@ -59,8 +60,8 @@ def network_of(
 
 
 def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
-    """Return a name for the next router in front of a host's link, which no other router and no
-    host has.
+    """Return a name for the next router that is added in front of a host, which no other router and
+    no host has.
     """
     taken = {*routers, *hosts}
     number = len(routers) + 1
@@ -70,12 +71,12 @@ def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
 
 
 def _impairs(sent: wire.Impairments) -> bool:
-    """Return whether one direction of a link does anything to packets."""
+    """Return whether one direction of a link has impairments."""
     return sent.model_copy(update={"seed": 0}) != _NOTHING
 
 
 def _nothing(like: wire.Path) -> wire.Path:
-    """Return a link that does nothing to packets, of the MTU and version of IP of another."""
+    """Return a link without impairments that has the MTU and the version of IP of another."""
     return like.model_copy(
         update={"attached": True, "neighbours": "warm", "down": _NOTHING, "up": _NOTHING}
     )
@@ -96,7 +97,7 @@ _NOTHING = wire.Impairments(
     corrupt_ratio=0.0,
     seed=0,
 )
-"""What a direction has that does nothing to packets."""
+"""The settings of a direction without impairments."""
 
 
 def ends_of(layout: Layout, between: Between, network: wire.Network) -> wire.Ends:
@@ -111,7 +112,7 @@ def ends_of(layout: Layout, between: Between, network: wire.Network) -> wire.End
 
 
 def timeline_of(timelines: Sequence[wire.Timeline]) -> wire.Timeline:
-    """Merge the timelines of all links, each of which has its link as path 0."""
+    """Merge the timelines of all links; in each of them, its link has the path index 0."""
     events = [
         event.model_copy(update={"path": index}) if index else event
         for index, timeline in enumerate(timelines)

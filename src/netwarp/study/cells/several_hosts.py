@@ -28,8 +28,8 @@ from netwarp.study.tables import Table
 from netwarp.wire import Direction, Job
 
 MOST_ROUTERS = 254
-"""Most routers between two hosts: each takes one from a packet's hop limit of 8 bits, and drops
-packets with a hop limit of 1 (RFC 791, 3.2; RFC 8200, 3)."""
+"""Maximum number of routers between two hosts: each decrements a packet's hop limit of 8 bits, and
+drops packets with a hop limit of 1 (RFC 791, 3.2; RFC 8200, 3)."""
 LinkBuilder = Callable[[Table, Crossing], BuiltLink]
 """A function that builds a link for a workload, from the link's table and how the workload uses
 it.
@@ -58,13 +58,13 @@ class Placed:
 
 
 class Links:
-    """The links of a layout, with what is needed to build the jobs of workloads that use them."""
+    """The links of a layout, and the data needed to build the jobs of workloads that use them."""
 
     def __init__(self, layout: Layout) -> None:
         """Validate the links of a layout.
 
         Raises:
-            KeyValueError: a link's keys contradict each other, or a link cannot have one.
+            KeyValueError: a link's keys contradict each other, or are not allowed for a link.
         """
         self.layout = layout
         self.texts = tuple(str(link.table.plain()) for link in layout.links)
@@ -85,13 +85,13 @@ class Links:
         return self._sections[self.texts[index]]
 
     def crossing(self, way: Way, index: int) -> Crossing:
-        """Return how a workload whose route this is uses a link."""
+        """Return how a workload with this route uses a link."""
         rtt_ns = sum(self.section(each).base_rtt_ns for each, _ in way)
         return Crossing(rtt_ns, dict(way).get(index, True))
 
     def alone(self, way: Way) -> tuple[Table, Crossing]:
-        """Return the route between two hosts as one path: the table of the slowest link, with the
-        sum of all delays, and how the workload uses that link.
+        """Return the route between two hosts as one path: the table of its slowest link, but with
+        the sum of all delays, and how the workload uses that link.
         """
         slowest, is_forward = min(way, key=lambda each: self._rate_bit_s(each[0]))
         delays_ns = dict.fromkeys(DIRECTIONS, 0)
@@ -117,8 +117,8 @@ class Links:
 
 
 def hosts_of(section: CompetingSection, index: int, layout: Layout) -> list[tuple[str, str]]:
-    """Return the client and the server of a workload; if it names several hosts together, those of
-    each pair.
+    """Return the client and the server of a workload; if it names groups of hosts, those of each
+    pair.
 
     Args:
         section: the workload's own keys.
@@ -228,8 +228,8 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
 
 
 def _refuse_long_ways(exchanges: Sequence[wire.Exchange], places: Sequence[str]) -> None:
-    """Refuse a workload with so many routers between its hosts that packets would not pass all of
-    them.
+    """Refuse a workload with so many routers between its hosts that packets would reach their hop
+    limit.
     """
     for exchange, place in zip(exchanges, places, strict=True):
         ends = exchange.ends
@@ -241,7 +241,7 @@ def _refuse_long_ways(exchanges: Sequence[wire.Exchange], places: Sequence[str])
 
 def _refuse_random_times(links: Links, workloads: Sequence[Placed]) -> None:
     """Refuse events at random times, unless they are on the first link, no other link has events,
-    and the first workload's path has them, too.
+    and the path of the first workload has them, too.
     """
     eventful = [index for index, _ in enumerate(links.texts) if links.section(index).events]
     random = [index for index in eventful if links.section(index).has_random_times]

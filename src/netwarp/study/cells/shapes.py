@@ -18,7 +18,7 @@ from netwarp.study.tables import Table, Written
 from netwarp.units import format_duration
 
 DELAYS = ("rtt", "delay", "delay_down", "delay_up", "profile")
-"""Keys of a path that give it a delay."""
+"""Keys of a path that set its delay."""
 
 
 def layout_of(topology: TopologySection, path: Table) -> Layout:
@@ -26,7 +26,7 @@ def layout_of(topology: TopologySection, path: Table) -> Layout:
 
     Args:
         topology: the section with the shape and its size.
-        path: what the shape's bottlenecks do to packets.
+        path: the keys of a path for the shape's bottlenecks.
 
     Raises:
         KeyValueError: the study gives delays twice.
@@ -45,19 +45,19 @@ def without_delays(path: Table) -> Table:
 
 
 def delays_ns(path: Table) -> tuple[int, int]:
-    """Return the delays in a path's table in ns, down and up."""
+    """Return the delays in a path's table in ns, first down, then up."""
     section = validated(PathSection, completed(path))
     return section.down.delay_ns, section.up.delay_ns
 
 
 def delayed(path: Table, place: str, **delays: int) -> Table:
-    """Return a path's table with these delays in ns, as if they were written at `place`."""
+    """Return a path's table with the given delays in ns, as if they were written at `place`."""
     written = {key: Written(format_duration(each), place) for key, each in delays.items()}
     return path.replaced(written)
 
 
 def _bare_link(path: Table, **delays: int) -> Table:
-    """Return the table of a link that has the path's packet sizes, delays, and nothing else."""
+    """Return the table of a link that has only the path's packet sizes, and delays."""
     of_path = {key: path[key] for key in ("ip", "mtu") if key in path}
     return delayed(Table(of_path, path.place), "topology.rtts", **delays)
 

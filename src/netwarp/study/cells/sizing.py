@@ -23,17 +23,16 @@ from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Direction
 
 UNLIMITED_LIMIT_PACKETS = 1_000_000
-"""netem's limit if the rate is unlimited: no queue forms, so the limit is never reached."""
+"""Packet limit of netem if the rate is unlimited: no queue forms, so that it is never reached."""
 DEFAULT_QUEUE_MIN_PACKETS = 20
-"""Smallest default queue in packets: two initial windows, however short the path."""
+"""Minimum size of the default queue in packets: two initial windows, however short the path is."""
 LARGEST_LIMIT_PACKETS = 2**32 - 1
 """Largest limit of netem in packets, and largest queue of a shaper in bytes."""
 SMALLEST_RATE_BIT_S = 8
-"""Smallest rate of a shaper in bit/s: one byte a second."""
+"""Smallest rate of a shaper in bit/s: one byte per second."""
 DEVIATIONS = 4
-"""The delay line has room for delays that exceed the mean by this many times the jitter or
-deviation.
-"""
+"""Number of jitters or standard deviations by which delays may exceed the mean before the delay
+line is full."""
 
 SMALLEST_BUFFER_BYTES = 4 << 20
 UNLIMITED_BUFFER_BYTES = 64 << 20
@@ -51,9 +50,9 @@ net/sched/sch_htb.c). After a packet that takes longer, the next one would be se
 def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return netem's packet limit for one direction of a path: the delay line plus the queue.
 
-    If a shaper behind netem keeps the rate, the queue is in the shaper, and the delay line alone
-    drops nothing. If packets are reordered, the shaper comes before netem, whose limit then counts
-    both.
+    If a shaper behind netem enforces the rate, the queue is in the shaper, and netem has only the
+    delay line, in which no packet is dropped. If packets are reordered, the shaper comes before
+    netem, whose limit then counts both.
 
     Raises:
         KeyValueError: there is a queue without a bottleneck, or it has no room, or is beyond
@@ -89,8 +88,8 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
 
 
 def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
-    """Return whether a shaper enforces the rate instead of netem: the rate changes, or a discipline
-    or a policer is set.
+    """Return whether a shaper instead of netem enforces the rate: the rate changes, or there is a
+    queueing discipline or a policer.
     """
     impairments = _path(cell, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
@@ -101,7 +100,7 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
 
 
 def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[int]:
-    """Return the rates in bit/s to which the timeline changes a direction."""
+    """Return all rates in bit/s to which the timeline changes a direction."""
     return [
         event.change.rate_bit_s
         for event in cell.path.events
@@ -141,7 +140,7 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
 
     Raises:
         KeyValueError: the queue is too small for a packet, or beyond the range of the shaper's
-            bucket, or the rate is lower than the shaper can keep.
+            bucket, or the rate is lower than the shaper can enforce.
     """
     if not is_shaped(cell, direction, index):
         return None
@@ -172,7 +171,7 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
 
 
 def initial_rate_bit_s(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
-    """Return the rate in bit/s that a direction has at first; None if it is unlimited.
+    """Return the rate in bit/s of a direction at the start of a run; None if it is unlimited.
 
     A trace sets the rate at the start of a run. A queueing discipline is set up for the trace's
     mean rate, on which RED's averages depend.
@@ -223,7 +222,9 @@ def _longest_rtt_ns(cell: CellSections, index: int) -> int:
 
 
 def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return the limit of the bottleneck's queue in packets; the direction's rate is limited."""
+    """Return the limit of the bottleneck's queue in packets, for a direction with a limited
+    rate.
+    """
     impairments = _path(cell, index).impairments(direction)
     frame = frame_bytes(cell, direction, index)
     if impairments.queue is None:
@@ -276,7 +277,7 @@ def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
     """Return the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
 
     It is the size that the study asks for, else that of :func:`buffer_bytes` before rounding up. A
-    sender fills its buffer however little of it is in flight, and buffered data takes most of a
+    sender fills its buffer even if little of it is in flight, and buffered data takes most of a
     guest's memory.
 
     Args:
@@ -289,8 +290,8 @@ def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
 
 
 def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
-    """Return a size of content in bytes that is too large for all paths together to transfer in
-    this time.
+    """Return a size of content in bytes that all paths together cannot transfer within the given
+    time.
 
     Raises:
         KeyValueError: a path's rate is unlimited.
@@ -321,8 +322,8 @@ def _flight_bytes(cell: CellSections, direction: Direction) -> int:
 
     Data received over a fast path waits for data sent over a slow one, so each path's rate is
     multiplied by the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one
-    path at a time, so the largest value of a single path counts. So it does in cells in which the
-    client could move but does not.
+    path at a time, so that only the largest value of a single path counts. This is also the case in
+    cells in which the client could move but does not.
     """
     indices = range(len(cell.path.all_paths))
     rtt_ns = max(_longest_rtt_ns(cell, index) for index in indices)
@@ -363,12 +364,12 @@ def frame_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int
 
 
 def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:
-    """Return the bandwidth-delay product in bytes; 0 where the rate is unlimited."""
+    """Return the bandwidth-delay product in bytes; 0 if the rate is unlimited."""
     return Fraction((impairments.usual_rate_bit_s or 0) * rtt_ns, 8 * NS_PER_S)
 
 
 def _path(cell: CellSections, index: int) -> SinglePath:
-    """Return a path of the study by its index, even one that the client of this cell never uses."""
+    """Return a path of the study by its index, also one that the client of this cell never uses."""
     return cell.path.all_paths[index]
 
 

@@ -24,13 +24,16 @@ from netwarp.units import NS_PER_S
 from netwarp.wire import JOB_FORMAT, Direction, Job, Reconnect
 
 LEAST_MESSAGE_BYTES = 9
-"""Smallest SCTP message of unordered content: eight bytes for its offset, and one of payload."""
+"""Size of the smallest SCTP message of unordered content: eight bytes for its offset, and one of
+payload."""
 SHORTEST_SAMPLING_NS, LONGEST_SAMPLING_NS = 1_000_000, 100_000_000
 """Bounds, in ns, of the initial sampling interval of a run."""
 
 
 class JobTemplates:
-    """Makes the jobs of a study's cells; parts that are equal in several cells are one object."""
+    """Makes the job templates of a study's cells. Parts that are equal in several cells are one
+    object.
+    """
 
     def __init__(self, *, capture: bool, sampling: int | str) -> None:
         """Set the values that all cells share: whether runs write captures, and the sampling

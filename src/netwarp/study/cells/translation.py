@@ -1,5 +1,5 @@
-"""Routers of a network that translate addresses (NAT): which of their links lead outside, and which
-workloads they let through.
+"""Routers of a network that translate addresses (NAT): which of their links lead outside, and for
+which workloads they work.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ def laid_nats(
         links: all links.
 
     Raises:
-        KeyValueError: a router has no link to the outside, or several, or has keys of a NAT without
-            being one.
+        KeyValueError: a router has no link to the outside, or several, or has keys for NAT although
+            it does not translate.
     """
     names = {router.name for _, router in routers}
     return tuple(_laid(place, router, names, links) for place, router in _with_nat(routers))
@@ -80,7 +80,7 @@ def nats_of(layout: Layout) -> tuple[wire.Nat, ...]:
 
 
 def refuse_untranslatable(layout: Layout, way: Way, transport: CellTransport, place: str) -> None:
-    """Refuse a workload that a NAT between its hosts does not let through.
+    """Refuse a workload whose packets a NAT between its hosts does not forward.
 
     Args:
         layout: the network.

@@ -18,12 +18,11 @@ from netwarp.study.sections.topology import MOST_HOSTS
 from netwarp.study.tables import Table, plain
 
 MOST_NODES = 1 << 15
-"""Most hosts and routers. The endpoint gives each link a /24 of 10.0.0.0/8, and as many are left
-for links of the routers that are added in front of hosts.
-"""
+"""Maximum number of hosts and routers. The endpoint assigns each link a /24 of 10.0.0.0/8, and as
+many are left for the links of routers that are added in front of hosts."""
 LONGEST_NAME = 12
-"""Most characters of a host's name, with its number: names of network devices in the kernel have no
-room for more (`IFNAMSIZ`)."""
+"""Maximum number of characters of a host's name, with its number: names of network devices in the
+kernel may not be longer (`IFNAMSIZ`)."""
 
 
 def writes_network(study: Table) -> bool:
@@ -120,8 +119,8 @@ def _with_levels(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[t
 
 
 def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table]]:
-    """Return the links with the same version of IP: one that names none gets that of the first one
-    that does.
+    """Return the links with the same version of IP: one that sets none gets the version of the
+    first link that does.
     """
     version = next((table["ip"] for _, table in links if "ip" in table), None)
     inherited = {} if version is None else {"ip": version}

@@ -11,7 +11,7 @@ from netwarp.study.tables import Table, plain
 FIRST_PORT = 4433
 """Port of the first workload's server; each further workload has the next port."""
 ALL = "all"
-"""The level of the factor ``workloads`` with which all workloads run."""
+"""The level of the factor ``workloads`` at which all workloads run."""
 WorkloadName = Annotated[
     str,
     Field(pattern="^[a-z][a-z0-9_-]{0,31}$"),
@@ -24,8 +24,8 @@ TransportField = Annotated[
 
 
 class CompetingSection(Section):
-    """One of several workloads that share the path, each with a server and a client of its own, all
-    on the same two hosts. It has these keys beside those of its kind.
+    """One of several workloads that share the path, each with its own server and client, all on the
+    same two hosts. It has these keys in addition to those of its kind.
 
     A factor names any key of it by the workload's name: `"workload.NAME.size"`,
     `"workload.NAME.transport"`. The factor `workloads` selects which of them run, with levels such
@@ -40,14 +40,14 @@ class CompetingSection(Section):
     start_ns: DurationNs = Field(default=0, alias="start")
     """Time at which the workload's client starts."""
     stop_ns: PeriodNs | None = Field(default=None, alias="stop")
-    """Time at which the workload ends, in place of `duration`: a `bulk` is aborted, a `flow` or
-    `rr` stops sending."""
+    """Time at which the workload ends, instead of `duration`: a `bulk` is aborted, a `flow` or `rr`
+    stops sending."""
     client: str | None = Field(default=None, alias="from")
     """In a network of several hosts, the host of the workload's client, which opens connections:
     `"client1"`. The name of several hosts without a number, `"client"`, makes a workload for each
-    of them, in pairs if `to` has as many; their metrics are those of all together: means, sums of
-    counts, shares and Jain's index, and quantiles of completion times. Default: in a `dumbbell` the
-    client with the number of the workload, in an `incast` the `receiver`, in a `chain` the
+    of them, in pairs if `to` has as many; their metrics are computed over all of them: means, sums
+    of counts, shares and Jain's index, and quantiles of completion times. Default: in a `dumbbell`
+    the client with the number of the workload, in an `incast` the `receiver`, in a `chain` the
     `client`."""
     server: str | None = Field(default=None, alias="to")
     """In a network of several hosts, the host of the workload's server: `"server1"`, or the name of

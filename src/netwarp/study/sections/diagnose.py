@@ -19,8 +19,8 @@ def validated(model: type[Model], table: Table) -> Model:
     """Validate a table of a study.
 
     Raises:
-        KeyValueError: the table is not valid: its first error, with the place where the user wrote
-            the value.
+        KeyValueError: the table is not valid; the error is its first one, with the place where the
+            user wrote the value.
     """
     try:
         return model.model_validate(table.plain())
@@ -29,7 +29,7 @@ def validated(model: type[Model], table: Table) -> Model:
 
 
 def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValueError:
-    """Convert the first of pydantic's errors in a table; the key of the result is relative to the
+    """Convert the first of pydantic's errors in a table to an error whose key is relative to the
     table.
     """
     details = _most_helpful(error.errors(include_url=False))
@@ -47,8 +47,8 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
 
 
 def _most_helpful(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Return the most helpful of several errors: a misspelt key if another key is missing, else the
-    first.
+    """Return the most helpful one of several errors: that about a misspelt key if another key is
+    missing, else the first.
     """
     first = errors[0]
     unknown = (

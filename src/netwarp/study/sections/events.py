@@ -29,7 +29,7 @@ _DETACH = wire.Detach(kind="detach")
 
 @dataclass(frozen=True)
 class _KeyedEvent:
-    """An event of a path, with the study key that causes it."""
+    """An event of a path, with the study key from which it comes."""
 
     at_ns: int
     path: int
@@ -52,8 +52,8 @@ class _Handover:
 
 
 def at_its_period(what: Literal["handover", "outage"], number: int, jitter_ns: int) -> int:
-    """Return a lateness of 0 ns: a cell's events are as early as possible before its replicates
-    draw random times.
+    """Return a lateness of 0 ns, for events at their earliest times: random times are drawn only
+    for each replicate.
     """
     del what, number, jitter_ns
     return 0
@@ -72,8 +72,8 @@ def merged_events(
     Args:
         entries: timeline entries, in order of time.
         outages: periodic outages.
-        handovers: periodic handovers. These and those among the entries move the client to the
-            other path in turn.
+        handovers: periodic handovers. Each handover, periodic or an entry, moves the client to the
+            other path.
         paths: number of paths.
         lateness: returns by how much a handover or outage at a random time is later than its
             period, in ns.
@@ -103,7 +103,7 @@ def _of_entries(entries: Sequence[TimelineEntry]) -> Iterator[_KeyedEvent]:
 
 
 def _change(entry: TimelineEntry) -> wire.Change:
-    """Convert an entry of the timeline to the change of one path."""
+    """Convert an entry of the timeline to a change of one path."""
     match entry.change:
         case "outage":
             return _OUTAGE

@@ -26,7 +26,7 @@ LinkName = Annotated[
 
 
 class HostSection(Section):
-    """A host, or several of one kind. Each has one link.
+    """A host, or several hosts with the same name and a number. Each has one link.
 
     A factor names its count by its name: `"host.NAME.count"`.
     """
@@ -48,30 +48,30 @@ class RouterSection(Section):
     name: HostName
     """The router's name, by which links name it; no host or other router has the same."""
     nat: Switch = False
-    """Whether the router translates addresses (NAT): packets that it sends over its only link to
-    another router, the outside, have its address and a port of its own as source (the kernel's
-    masquerading)."""
+    """Whether the router translates addresses (NAT): packets to the outside, which is reached over
+    its only link to another router, get the router's address and one of its ports as source (the
+    kernel's masquerading)."""
     nat_ports: Literal["kept", "random"] | None = None
-    """The outer port of a new mapping: the host's own wherever that is free, or drawn at random.
-    Default: `kept`."""
+    """The outer port of a new mapping: the host's own port if it is free, or a random one. Default:
+    `kept`."""
     nat_timeout: DurationNs | None = None
     """Whole seconds without a packet after which a mapping of UDP or of an established TCP
-    connection is forgotten. Default: the kernel's, 30 s for UDP, 120 s where packets went both ways
+    connection is forgotten. Default: the kernel's, 30 s for UDP, 120 s if packets went both ways
     for more than 2 s, and five days for TCP."""
     icmp: Literal["sent", "dropped"] = "sent"
-    """Whether ICMP messages leave the router. `dropped`: none does, so that a sender is not told
-    that a packet was too big for the next link (a link's `mtu`) and was dropped: a black hole of
-    path MTU discovery. Default: `sent`."""
+    """Whether the router sends ICMP messages. `dropped`: it sends none, so that a sender does not
+    learn that a packet was too big for the next link (a link's `mtu`) and was dropped: a black hole
+    of path MTU discovery. Default: `sent`."""
 
 
 class LinkSection(Section):
-    """A link between two hosts or routers. Beside these keys it has those of `[path]`, but for
-    `second` and `handovers`: `_up` is from the first of the two to the second, `_down` the other
-    way. A timeline is `[[link.timeline]]`. `ip` is the same on all links: that of the first one
-    that has it.
+    """A link between two hosts or routers. In addition to these keys it has those of `[path]`,
+    except `second` and `handovers`: `_up` is from the first of the two to the second, `_down` is
+    the opposite direction. A timeline is `[[link.timeline]]`. `ip` is the same on all links: that
+    of the first one that has it.
 
-    Packets are delayed, lost and queued at routers, never on a sender: if the link does anything to
-    what a host sends, a router of its own is put between the host and the link.
+    Packets are delayed, lost and queued at routers, never on a sender: if the link impairs packets
+    that a host sends, a further router is put between the host and the link.
 
     A factor names any key of it by the link's name: `"link.NAME.rate"`. The first link is the
     report's path, and a queue in BDPs is sized by the longest round-trip time of the workloads that

@@ -1,4 +1,6 @@
-"""What a study asks of one direction of a path, and what of that no kernel can do."""
+"""The impairments that a study asks for in one direction of a path, and refusals of those that no
+kernel can apply.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ LARGEST_AGGREGATE_NS = 10 * NS_PER_S
 
 @dataclass(frozen=True)
 class AskedImpairments:
-    """The impairments of one direction of a path as the study has them, before the size of the
-    queue is known.
+    """The impairments of one direction of a path as the study sets them, before the queue's size is
+    known.
     """
 
     netem: Mapping[str, Any]
@@ -47,13 +49,15 @@ class AskedImpairments:
 
     @property
     def longest_repair_ns(self) -> int:
-        """Longest time in ns by which the link delays a packet because it repairs losses."""
+        """Longest time in ns by which the link delays a packet while it repeats lost
+        transmissions.
+        """
         repair_ns: int = self.netem["link_repair_ns"]
         return MOST_REPAIRS * repair_ns if self.netem["link_loss_ratio"] else 0
 
     @property
     def policer_bytes(self) -> int | None:
-        """Depth of the policer's token bucket in bytes; None if there is a queue instead of a
+        """Size of the policer's token bucket in bytes; None if there is a queue instead of a
         policer.
         """
         policer_bytes: int | None = self.netem["policer_bytes"]
@@ -79,8 +83,8 @@ class AskedImpairments:
 
     @property
     def usual_rate_bit_s(self) -> int | None:
-        """Rate in bit/s from which the queue's size follows, for a trace its mean; None if
-        unlimited.
+        """Rate in bit/s from which the size of the queue follows (of a trace, the mean); None if it
+        is unlimited.
         """
         return self.rate_bit_s if self.trace is None else self.trace.mean_bit_s
 
@@ -91,7 +95,7 @@ class AskedImpairments:
 
 
 def refuse_impossible(impairments: AskedImpairments, direction: Direction) -> None:
-    """Refuse impairments that the kernel does not support together, or at all.
+    """Refuse impairments that the kernel does not support at all, or not together.
 
     Raises:
         KeyValueError: some are not supported; the error names the key.

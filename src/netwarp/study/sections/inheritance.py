@@ -1,5 +1,5 @@
-"""Fills in values that a path's table does not have: from a profile, and for the second path from
-the first one.
+"""Completes a path's table with values that it does not set: from a profile, and for the second
+path from the first one.
 
 Inherited values keep the place where they were written.
 """
@@ -49,7 +49,7 @@ def inherited(first: Table, second: Table) -> Table:
 
 def _with_trace(below: Table, second: Table) -> Table:
     """Return the first path's table, merged with the second's trace. A rate of the second path
-    replaces an inherited trace, and vice versa.
+    replaces an inherited trace, and a trace replaces an inherited rate.
     """
     theirs, own = below.table("trace"), second.table("trace")
     for direction, other in (("down", "up"), ("up", "down")):
@@ -68,7 +68,7 @@ def _with_trace(below: Table, second: Table) -> Table:
 
 def _with_redraw(below: Table, second: Table) -> Table:
     """Return the first path's table, merged with the second's redraw. A delay of the second path
-    replaces an inherited mean, and vice versa.
+    replaces an inherited mean, and a mean replaces an inherited delay.
     """
     theirs, own = below.table("redraw"), second.table("redraw")
     if not theirs and not own:
@@ -81,8 +81,8 @@ def _with_redraw(below: Table, second: Table) -> Table:
 
 
 def _split_rtt(first: Table, second: Table) -> Table:
-    """Return the first path's table without delays that contradict the second path's. If the second
-    path sets one direction's delay, the other direction keeps half of `rtt`.
+    """Return the first path's table without delays that contradict those of the second. If the
+    second path sets the delay of one direction, the other direction keeps half of `rtt`.
     """
     if "rtt" in second:
         return first.without(_DELAYS)

@@ -19,8 +19,8 @@ MOST_DIGITS = 12
 
 
 class TraceError(ValueError):
-    """A file that is not a valid trace, which mahimahi would not read either: line, reason and
-    remedy.
+    """A file that is not a valid trace, which mahimahi would not accept either; the error has line,
+    reason and remedy.
     """
 
     def __init__(self, line: int | None, reason: str, remedy: str) -> None:
@@ -53,7 +53,7 @@ class RateTrace:
 
 
 def parse_trace(text: str, step_ns: int, file: str) -> RateTrace:
-    """Convert delivery opportunities into one rate for each step of time.
+    """Convert delivery opportunities to rates: one for each of several steps of equal length.
 
     The trace is divided into the smallest number of equal steps that are not longer than `step_ns`.
     So no step is shorter than the others, and the trace repeats at its own length (within a

@@ -65,9 +65,7 @@ _OF_DISCIPLINE: Mapping[str, tuple[wire.DisciplineKind, str]] = {
     "l4s_queue": ("dualpi2", "only dualpi2 has a low-latency queue"),
     "ack_filter": ("cake", "only cake filters acknowledgements"),
 }
-"""Study keys of properties that only one queueing discipline has, with that discipline and the
-reason.
-"""
+"""Study keys of properties that only one qdisc has, each with that qdisc and the reason."""
 
 
 class SinglePath(_Keys):
@@ -93,7 +91,9 @@ class SinglePath(_Keys):
 
     @property
     def ip_version(self) -> Literal[4, 6]:
-        """The version of IP of the path's addresses; of both, that of netwarp's own ends."""
+        """The version of IP of the path's addresses; of paths with both, the version that netwarp's
+        own server and client use.
+        """
         return 4 if self.ip == 4 else 6
 
     @property
@@ -103,7 +103,9 @@ class SinglePath(_Keys):
 
     @property
     def asked_duplex(self) -> Duplex | None:
-        """The duplex that the study needs of a link; None if it works with any."""
+        """Whether the study needs half-duplex or full-duplex links; None if it works with
+        either.
+        """
         return self.duplex
 
     @cached_property
@@ -137,7 +139,7 @@ class SinglePath(_Keys):
         return self.redraw.deviation_ns
 
     def given(self, key: str) -> bool:
-        """Return whether the study sets a property, in any direction."""
+        """Return whether the study sets a property, for one direction or both."""
         return any(each in self.model_fields_set for each in BY_KEY[key].keys)
 
     def _impairments(self, direction: Direction) -> AskedImpairments:

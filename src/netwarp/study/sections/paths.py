@@ -19,7 +19,7 @@ from netwarp.study.sections.timeline import (
 
 
 class PathSection(SinglePath):
-    """The path: client — router — server. netem runs on the router, never on a sender.
+    """The path between client, router and server. netem runs on the router, never on a sender.
 
     `_down` is server to client, `_up` is client to server. A key without either applies to both
     directions if it shapes the path (delay, jitter, rate, queue), and to server to client alone if
@@ -27,10 +27,11 @@ class PathSection(SinglePath):
     """
 
     second: SinglePath | None = None
-    """A second path with a router of its own, as `[path.second]`: the same keys; what it does not
-    give is as in `[path]`. `mptcp` and multihomed `sctp` use it beside the first; transports that
-    are compared with them have the first alone. With handovers it is the access point that clients
-    of any transport move to. Factors name it too, such as `"path.second.rtt"`."""
+    """A second path with its own router, as `[path.second]`: it has the same keys, and those that
+    it does not set are as in `[path]`. `mptcp` and multihomed `sctp` use it in addition to the
+    first; transports that are compared with them have only the first. With handovers it is the
+    access point that clients of any transport move to. Factors name it too, such as
+    `"path.second.rtt"`."""
     timeline: tuple[TimelineEntry, ...] = ()
     """Events of the paths during a run, as `[[path.timeline]]`."""
     handovers: HandoversSection | None = None
@@ -40,7 +41,7 @@ class PathSection(SinglePath):
 
     @cached_property
     def may_hand_over(self) -> bool:
-        """Whether the study has handovers in some cell, even if their number is 0."""
+        """Whether the study has handovers in at least one cell; also if their number is 0."""
         return self.handovers is not None or any(
             entry.change == "handover" for entry in self.timeline
         )

@@ -19,7 +19,7 @@ StepNs = Annotated[DurationNs, Field(ge=1_000_000)]
 SHORTEST_REDRAW_NS = 1_000_000
 """Shortest time between draws of a delay, in ns."""
 FARTHEST_DEVIATIONS = 6
-"""Largest distance of a drawn delay from the mean, in standard deviations."""
+"""Largest distance of a random delay from the mean, in standard deviations."""
 LATEST_NS = 2**63 - 1
 """Latest time that a study can set, in ns."""
 DEFAULT_STEP_NS = 100_000_000
@@ -48,13 +48,13 @@ _NEEDED: dict[Change, tuple[str, str]] = {
 class TimelineEntry(Section):
     """An event of a path at a fixed time.
 
-    Entries are in order of time. During an outage every packet is lost in both directions, without
-    any signal: no link goes down, no ICMP message is sent. In a handover the client moves from one
-    path to the other: it gets a new address there, and the old one is removed.
+    Entries are in order of time. During an outage every packet is lost in both directions, and
+    hosts are not notified: no link goes down, no ICMP message is sent. In a handover the client
+    moves from one path to the other: it gets a new address there, and the old one is removed.
     """
 
     at_ns: DurationNs = Field(alias="at")
-    """Time of the event, from the moment the path is built."""
+    """Time of the event, counted from when the path has been built."""
     change: Change
     """`outage`: from now on every packet is lost; `restore`: the outage ends; `delay` and `rate`:
     the path's delay or rate changes; `handover`: the client moves to another path."""
@@ -68,9 +68,9 @@ class TimelineEntry(Section):
     direction: Direction = "down"
     """`rate`: the direction whose rate changes."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
-    """`handover`: how long the old address still works beside the new one."""
+    """`handover`: how long the old address still works after the client has the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
-    """`handover`: how long the client has no address at all. Instead of `overlap`."""
+    """`handover`: how long the client has no address at all; replaces `overlap`."""
 
     @model_validator(mode="after")
     def _refuse_what_the_change_does_not_have(self) -> Self:
@@ -88,9 +88,10 @@ class TimelineEntry(Section):
 
 
 class HandoversSection(Section):
-    """The client moves back and forth between the first path and the second, its access points.
+    """Periodic handovers, in which the client moves back and forth between two access points: the
+    first path and the second.
 
-    The server has one address, which the client reaches by the path it is on. Without
+    The server has one address, which the client reaches over its present path. Without
     `[path.second]` the second path is like the first. `transport.reconnect` decides what happens to
     connections.
     """
@@ -103,9 +104,9 @@ class HandoversSection(Section):
     first_ns: DurationNs | None = Field(default=None, alias="first")
     """Time at which the first handover begins. Default: after `every`."""
     overlap_ns: DurationNs = Field(default=0, alias="overlap")
-    """Time for which the old address still works beside the new one."""
+    """Time for which the old address still works after the client has the new one."""
     gap_ns: DurationNs = Field(default=0, alias="gap")
-    """Time for which the client has no address at all, in place of `overlap`."""
+    """Time for which the client has no address at all; replaces `overlap`."""
     jitter_ns: DurationNs = Field(default=0, alias="jitter")
     """Each handover begins later than its periodic time by a random time below this, uniformly
     distributed, drawn for each replicate and the same for all cells. At most `every`, less
@@ -131,7 +132,7 @@ class HandoversSection(Section):
 
 
 class OutagesSection(Section):
-    """Periodic outages: every packet is lost in both directions, and hosts get no signal."""
+    """Periodic outages: every packet is lost in both directions, and hosts are not notified."""
 
     every_ns: PeriodNs = Field(alias="every")
     """Time from the beginning of one outage to the beginning of the next."""
@@ -164,7 +165,7 @@ class RedrawSection(Section):
     """Random changes of the delay at a fixed period.
 
     Each draw is a round-trip time from a normal distribution truncated at 0; each direction has
-    half of it. Where the rate is unlimited, packets overtake others when the delay falls.
+    half of it. If the rate is unlimited, packets overtake others when the delay becomes smaller.
     """
 
     period_ns: PeriodNs = Field(alias="period")
@@ -172,7 +173,7 @@ class RedrawSection(Section):
     mean_ns: DurationNs | None = Field(default=None, alias="mean")
     """Mean of the round-trip times. Default: the path's `rtt`; only one of them may be given. With
     a mean of 0 nothing is drawn, and the delay is 0. With other means, draws below 0 are set to 0,
-    which raises the mean of the delays if it is less than about two deviations."""
+    which increases the mean of the delays if it is less than about two deviations."""
     deviation_ns: DurationNs = Field(alias="deviation")
     """Standard deviation of the round-trip times."""
 
@@ -216,18 +217,20 @@ class TraceSection(Section):
 
     Files are in mahimahi's format, relative to the study file: a line is a whole number of
     milliseconds at which 1504 bytes may leave, none smaller than the one before; after the last
-    line the trace repeats. A shaper keeps the rate, with the path's `queue`: a packet is sent at
-    the rate at which it begins, and none begins while the rate is 0. A BDP is computed with the
-    trace's mean rate. `netwarp trace` generates such files by models of links.
+    line the trace repeats. A shaper with the path's `queue` enforces the rate: a packet is sent at
+    the rate at the beginning of its transmission, and no transmission begins while the rate is 0. A
+    BDP is computed with the trace's mean rate. `netwarp trace` generates such files from models of
+    links.
     """
 
     down: RateTraceField | None = None
-    """Trace of the rate from server to client, in place of `rate_down`."""
+    """Trace of the rate from server to client; replaces `rate_down`."""
     up: RateTraceField | None = None
-    """Trace of the rate from client to server, in place of `rate_up`."""
+    """Trace of the rate from client to server; replaces `rate_up`."""
     step_ns: StepNs = Field(default=DEFAULT_STEP_NS, alias="step")
-    """Longest time for which a rate holds: the trace is cut into the fewest equal steps not longer
-    than this, and the opportunities in each give its rate. It cannot be a factor."""
+    """Longest time for which a rate is in force: the trace is divided into the fewest equal steps
+    that are not longer than this, and the opportunities in each determine its rate. It cannot be a
+    factor."""
 
     @model_validator(mode="after")
     def _one_direction_at_least(self) -> Self:

@@ -34,23 +34,23 @@ SIZES: Mapping[Shape, str] = {
     "chain": "hops",
     "parking-lot": "bottlenecks",
 }
-"""The key of each shape's size."""
+"""The key of the size, for each shape."""
 WITH_RTTS: tuple[Shape, ...] = ("dumbbell", "star", "incast")
-"""Shapes whose hosts can have round-trip times of their own."""
+"""Shapes whose hosts can have different round-trip times."""
 
 
 class TopologySection(Section):
-    """Hosts and routers, in place of one client and one server. Each `[[workload]]` says between
-    which hosts it is, by `from` and `to`.
+    """Hosts and routers, instead of one client and one server. Each `[[workload]]` names its two
+    hosts by `from` and `to`.
 
     `dumbbell`: clients `client1`, `client2`, … behind one router and servers `server1`, `server2`,
     … behind another. The link between the routers is what `[path]` describes (rate, queue,
     discipline, loss, traces, outages), and the report's path; it adds no delay. Each pair of hosts
-    has a round-trip time of its own, on the links to its hosts, which have no rate.
+    has its own round-trip time, on the links to its hosts, which have no rate limit.
 
     `incast`: `sender1`, `sender2`, … and one `receiver` at a switch. The link of the receiver is
-    what `[path]` describes, with its round-trip time; those of the senders have no rate, and the
-    round-trip times of `rtts` if those are given.
+    what `[path]` describes, with its round-trip time; those of the senders have no rate limit, and
+    the round-trip times of `rtts` if those are given.
 
     `star`: `host1`, `host2`, … at one switch. The link of each is what `[path]` describes, with its
     round-trip time: packets from one host to another cross two of them.
@@ -77,7 +77,7 @@ class TopologySection(Section):
     hops: InARow | None = None
     """Of a `chain`: number of links between its routers."""
     bottlenecks: InARow | None = None
-    """Of a `parking-lot`: number of links between its routers, each with traffic that crosses."""
+    """Of a `parking-lot`: number of links between its routers, each with cross traffic."""
     rtts: tuple[DurationNs, ...] = ()
     """Round-trip time of each pair, or of the link of each host or sender, the first one's first:
     `["20ms", "160ms"]`. Default: all have `path.rtt`. As a factor, each level is such a list."""

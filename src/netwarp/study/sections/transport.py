@@ -43,18 +43,18 @@ NamedTransport = Annotated[TransportKind, BeforeValidator(refuse_as_transport)]
 
 
 class CommonOptions(Section):
-    """Options that every transport has; all transports use the same values unless the study sets
-    others.
+    """Options that every transport has. All transports use the same values unless the study sets
+    different ones.
     """
 
     stack: StackField | None = None
-    """QUIC: the implementation, where it is not quinn, the default: the name of a stack in `netwarp
-    stack list`, or `{ interop = "PROGRAM" }`, a program that implements the endpoint interface of
-    the QUIC interop runner; or `{ client = …, server = … }`, with one of these for each end."""
+    """QUIC: the implementation; default: quinn. It is the name of a stack in `netwarp stack list`,
+    or `{ interop = "PROGRAM" }`, a program that implements the endpoint interface of the QUIC
+    interop runner; or `{ client = …, server = … }`, with one of these for each end."""
     model: Model = "kernel"
     """Where transport and path are implemented. `kernel`: in the Linux kernel. `ns3`: in the
     simulator ns-3, configured like Linux, over point-to-point links. `ns3default`: in ns-3 with its
-    defaults but for `congestion` and `mss`, over a CSMA link with ns-3's own queues. `netwarp ns3
+    defaults except `congestion` and `mss`, over a CSMA link with ns-3's own queues. `netwarp ns3
     install` installs ns-3; what ns-3 cannot do is refused."""
     congestion: str | None = Field(
         default=None,
@@ -63,11 +63,12 @@ class CommonOptions(Section):
         " (`netwarp kernel build --module`). Default: the first of them.",
     )
     buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
-    """Socket buffers and flow-control windows, each side. Default: four times BDP plus queue,
-    rounded up to a power of two, and at least 4MiB; 64MiB where the rate is unlimited. Senders of
-    `sctp` and `quic` hold four times BDP plus queue, not rounded."""
+    """Size of socket buffers and flow-control windows, at each end. Default: four times BDP plus
+    queue, rounded up to a power of two, and at least 4MiB; 64MiB if the rate is unlimited. Senders
+    of `sctp` and `quic` hold four times BDP plus queue, not rounded."""
     initial_window_packets: Window | None = Field(default=None, alias="initial_window")
-    """First flight in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC 9260's, fixed."""
+    """Initial congestion window in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC
+    9260's, which is fixed."""
     mss_bytes: Mss | None = Field(default=None, alias="mss")
     """Largest payload of a packet in bytes; for `tcp` and `tls` together with TCP options, of which
     timestamps take 12 bytes (RFC 9293, 3.7.1); for `sctp` of a DATA chunk, several of which may
@@ -76,33 +77,33 @@ class CommonOptions(Section):
     """Send small writes at once (Nagle's algorithm off; for `sctp`, no waiting to bundle)."""
     ecn: Switch = False
     """Both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, section 13.4), and a
-    `path.discipline` that can mark then marks packets rather than drop them. Congestion control
+    `path.discipline` that can mark then marks packets instead of dropping them. Congestion control
     `dctcp` offers it in any case."""
     resume: Resume = "none"
-    """What later transfers of a run use of earlier ones. `1rtt`: TLS 1.3 session tickets (`tls`,
-    `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be replayed by
-    whoever recorded it (RFC 8446, section 8), so only for requests that may happen twice. A
-    transfer resumes what earlier transfers left, never a connection of its own; a reconnection
-    after a handover resumes what the connections before it left. Where packets are lost, quinn 0.11
-    now and then waits for ever when early data fills its first window (about 10 kB); such a run
-    gives up, or fails at its limit of virtual time, with that as the reason."""
+    """How later transfers of a run resume sessions of earlier ones. `1rtt`: TLS 1.3 session tickets
+    (`tls`, `quic`). `0rtt`: tickets with early data, for `tcp` Fast Open. Early data can be
+    replayed by whoever recorded it (RFC 8446, section 8), so it is only for requests that may be
+    answered twice. A transfer resumes sessions of earlier transfers, never one of its own; a
+    reconnection after a handover resumes sessions of the connections before it. If packets are
+    lost, quinn 0.11 sometimes waits for ever when early data fills its first window (about 10 kB);
+    such a run gives up, or fails at its limit of virtual time, with that as the reason."""
     reconnect: Reconnect | None = None
-    """What becomes of connections when the client moves to another path (`[path.handovers]`).
-    `new`: they are given up, and every unfinished content goes on at the byte reached over new
-    ones. `migrate`: they go on over the new address (`quic`: RFC 9000, section 9; `sctp`: RFC
-    5061; `mptcp`, which does nothing else: RFC 8684, section 3.2). Default: new, for `mptcp`
-    migrate."""
+    """What happens to connections when the client moves to another path (`[path.handovers]`).
+    `new`: they are abandoned, and unfinished content is continued over new ones, from the byte that
+    it had reached. `migrate`: they continue over the new address (`quic`: RFC 9000, section 9;
+    `sctp`: RFC 5061; `mptcp`, which does nothing else: RFC 8684, section 3.2). Default: new, for
+    `mptcp` migrate."""
     preset: Preset | None = None
-    """A generation of TCP, which sets the options not given otherwise. `tcp-2008` (`tcp`, `tls`):
-    no SACK, no
-    timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as in Linux 2.6."""
+    """A generation of TCP, which sets the options that the study does not set. `tcp-2008` (`tcp`,
+    `tls`): no SACK, no timestamps, `recovery` classic, Reno, and the initial window of RFC 3390, as
+    in Linux 2.6."""
 
 
 Group = TypeVar("Group", TcpOptions, SctpOptions, QuicOptions)
 _TABLES: Mapping[str, type[Wire]] = dict(
     zip(get_args(OptionsTable), (TcpOptions, SctpOptions, QuicOptions), strict=True)
 )
-"""The tables in the transport part of a job that only some transports have, by their keys."""
+"""The tables of a job's transport part that only some transports have, by their keys."""
 
 
 @dataclass(frozen=True)
@@ -157,14 +158,15 @@ TODAYS_TCP = _usual(TcpOptions)
 TCP_2008 = TcpOptions(sack=False, timestamps=False, window_scaling=True, recovery="classic")
 """TCP options of 2008: loss recovery by three duplicate acknowledgements and timeouts."""
 USUAL_SCTP = _usual(SctpOptions)
-"""One stream, 16 KiB messages, and the kernel's defaults (net/sctp/protocol.c)."""
+"""Default options of SCTP: one stream, 16 KiB messages, and the kernel's defaults
+(net/sctp/protocol.c)."""
 USUAL_QUIC = _usual(QuicOptions)
 
 
 def settings_of_hosts(asked: TcpOptions) -> dict[str, str]:
     """Return the options that are settings of a whole host, by their keys in order, each with the
-    setting. Only options count that differ from the kernel's defaults and whose value no connection
-    reports.
+    setting. Only options are returned that differ from the kernel's defaults, and whose value no
+    connection reports.
     """
     differing = (
         OWN_OPTIONS[name]
@@ -199,13 +201,14 @@ def owners(name: str) -> list[TransportKind]:
 class _TransportSection(TransportOptions):
     """The transport. Options here apply to all transports of the study.
 
-    `[transport.tcp]`, `[transport.quic]` and so on take the same options for one of them: a
-    deviation from equal treatment, which the provenance lists. As levels of the factor `transport`,
-    names and tables mix: `["quic", { kind = "tcp", congestion = "bbr", label = "tcp-bbr" }]`.
+    `[transport.tcp]`, `[transport.quic]` and so on set the same options for one transport only; as
+    the transports are then configured differently, the provenance lists this. The levels of the
+    factor `transport` can be names and tables: `["quic", { kind = "tcp", congestion = "bbr", label
+    = "tcp-bbr" }]`.
     """
 
     kind: NamedTransport | None = None
-    """The transport protocol, where `transport` is not a factor."""
+    """The transport protocol, if `transport` is not a factor."""
 
 
 def _options_of(traits: TransportTraits) -> Any:

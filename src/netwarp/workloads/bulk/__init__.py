@@ -20,7 +20,7 @@ MOST_SERVED_TRANSFERS = 100
 
 
 class BulkWorkload(Workload[wire.Bulk]):
-    """Transfer of a file; metrics are those of the run's last transfer."""
+    """Transfer of a file, once or several times; metrics are those of the run's last transfer."""
 
     section = BulkSection
     wire_type = wire.Bulk
@@ -102,7 +102,9 @@ class BulkWorkload(Workload[wire.Bulk]):
         return self.of(job).duration_ns is not None
 
     def measured(self, job: Job, records: Sequence[Record]) -> Sequence[Record]:
-        """Return the records of the run's last transfer, or those of the programs that did it."""
+        """Return the records of the run's last transfer, or those of the programs that carried it
+        out.
+        """
         if leaves_file(job):
             return of_kind(records, Download)
         return of_transfer(records, self.of(job).transfers - 1)
@@ -133,7 +135,9 @@ class BulkWorkload(Workload[wire.Bulk]):
         return verdict.difference(job, self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:
-        """Return when the later of the two ends had the last byte, or its acknowledgement."""
+        """Return the time at which both ends had finished: with the last byte at the receiver, or
+        its acknowledgement at the sender.
+        """
         ends = [each.last_byte_ns for each in of_kind(records, Transfer)]
         ends += [each.ended_ns for each in of_kind(records, Download)]
         return max(ends, default=None)

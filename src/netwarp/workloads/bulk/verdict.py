@@ -44,15 +44,15 @@ def difference(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
 
 
 def _is_whole(merged: Merged, bulk: Bulk) -> bool:
-    """Return whether a merged file has all chunks; the endpoint has already compared it with the
-    content.
+    """Return whether a merged file has all chunks. The endpoint has already compared the file with
+    the content.
     """
     return (merged.chunks, merged.bytes) == (bulk.chunks, bulk.content.size_bytes)
 
 
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Return why a receiver's record of an aborted transfer cannot be true; None if it can. The
-    sender has no record.
+    """Return the reason why a receiver's record of an aborted transfer contradicts itself or the
+    job; None if it does not. The sender has no record.
     """
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
     numbers = [each.chunk for each in came]
@@ -69,8 +69,8 @@ def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -
 def _same_hashes(job: Job, moved: Sequence[Transfer]) -> bool:
     """Return whether both ends hashed the same bytes.
 
-    A sender that was asked only for the rest of a chunk has no hash of the whole chunk. Then the
-    endpoint has already compared the receiver's hash with that of the original.
+    A sender that sent only the rest of a chunk has no hash of the whole chunk. Then the endpoint
+    has already compared the receiver's hash with that of the source.
     """
     at_receiver = {(each.transfer, each.chunk): each.sha256 for each in moved
                    if each.side == receiver(job)}  # fmt: skip

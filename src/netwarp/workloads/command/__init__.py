@@ -84,7 +84,7 @@ class CommandWorkload(Workload[wire.Command]):
         return min((each.started_ns for each in clients), default=0)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: only the programs know what arrived."""
+        """Return an empty list: only the programs know what arrived."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:

@@ -9,8 +9,7 @@ from netwarp.fields import Kind
 from netwarp.units import UnitError
 
 START_DATE = datetime(2027, 1, 1, tzinfo=UTC)
-"""Default start date: certificates that were made in the year before it are valid then, as a
-rule."""
+"""Default start date, at which certificates that were made in the year before are usually valid."""
 FIRST_YEAR = 1980
 LAST_YEAR = 2199
 

@@ -15,11 +15,14 @@ from netwarp.wire import Program, Record, Side
 from netwarp.workloads.command.search import last_match
 
 RECORDED_BYTES = 1 << 20
-"""Bytes of a program's output that its record keeps (endpoint/programs/src/output.rs)."""
+"""Maximum number of bytes of a program's output that its record contains
+(endpoint/programs/src/output.rs)."""
 
 
 class PrintedSection(Section):
-    """Where a program's output has a number: by a path in JSON, or by a regular expression."""
+    """Where a number stands in a program's output: by a path in JSON, or by a regular
+    expression.
+    """
 
     json_path: str | None = Field(default=None, alias="json", min_length=1)
     """Path to the number in the JSON document that the program prints: names, and indices from 0 in
@@ -46,7 +49,7 @@ class PrintedSection(Section):
         return self
 
     def rule(self, name: str) -> wire.PrintedMetric:
-        """Return the rule for the job by which the number is found."""
+        """Return the rule for the job that says how the number is found."""
         extraction: wire.JsonValue | wire.Pattern = (
             wire.JsonValue(kind="json", path=self.json_path)
             if self.json_path is not None
@@ -85,7 +88,7 @@ def _refuse_pattern(pattern: str) -> None:
 
 
 class NothingPrintedError(ValueError):
-    """The number is not in a program's output."""
+    """A program's output does not contain the number that a metric reads from it."""
 
 
 def program_of(

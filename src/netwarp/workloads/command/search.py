@@ -1,11 +1,11 @@
 """Searches a program's output with a study's regular expression, in a process that can be ended.
 
-Python's `re` backtracks: the time of a search can double with each letter, and the interpreter does
-nothing else meanwhile, not even the handler of Ctrl-C. Refusing expressions by their form would not
-help: `(?:[0-9]+[.])+` is a repetition in a repetition and harmless, `a*a*a*b` is none and is not.
-So the search has a process of its own with a bound on CPU time, which does not depend on how busy
-the machine is. That process runs this file as a script, which therefore imports only the standard
-library.
+Python's `re` backtracks: the time of a search can double with each letter, and meanwhile the
+interpreter does nothing else, not even handle Ctrl-C. Refusing expressions by their form would not
+help: `(?:[0-9]+[.])+` is a nested repetition but harmless; `a*a*a*b` is not nested but not
+harmless. So the search runs in a separate process with a limit on CPU time, which does not depend
+on how busy the machine is. That process runs this file as a script, which therefore imports only
+the standard library.
 """
 
 import json
@@ -17,9 +17,10 @@ import sys
 from functools import lru_cache
 
 MOST_CPU_S = 5
-"""Most CPU time of a search, in seconds; searching a MiB of ordinary output takes milliseconds."""
+"""Maximum CPU time of a search, in seconds; searching a MiB of ordinary output takes
+milliseconds."""
 MOST_ADDRESSES = 1 << 30
-"""Most memory of a search, in bytes."""
+"""Maximum size of the address space of a search, in bytes."""
 _KEPT_ANSWERS = 8
 
 
@@ -46,7 +47,7 @@ def last_match(pattern: str, text: str) -> str | None:
 
 @lru_cache(maxsize=_KEPT_ANSWERS)
 def _answer(pattern: str, text: str, most_cpu_s: int) -> str | None:
-    """Return what a process that searches prints, as JSON; None if it was ended.
+    """Return what the searching process prints, as JSON; None if it was ended.
 
     The result is cached, because a metric is read twice: to check whether the run failed, and for
     its value.

@@ -7,7 +7,8 @@ from netwarp.fields import KeyValueError
 
 USUAL_PORT = 80
 FIXED = ("server", "client", "port", "run")
-"""Placeholders that netwarp itself fills in; `run` has a different value in each run."""
+"""Placeholders that netwarp itself fills in. `run` is the run's name, which is different in each
+run."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -12,7 +12,7 @@ from netwarp.workloads.flow.simulated import SIMULATED
 
 
 class FlowWorkload(ScheduledWorkload[wire.Flow]):
-    """Messages by a schedule, with the delay of each and those that were lost."""
+    """Messages that are sent by a schedule; the delay and the loss of each are recorded."""
 
     section = FlowSection
     wire_type = wire.Flow
@@ -21,12 +21,12 @@ class FlowWorkload(ScheduledWorkload[wire.Flow]):
     one_way_delay = "message_delay_mean_s"
 
     def content_bytes(self, job: Job) -> int | None:
-        """Return the size of all messages in bytes; None where their number is random."""
+        """Return the size of all messages in bytes; None if their number is random."""
         flow = self.of(job)
         return None if flow.messages is None else flow.messages * flow.message_bytes
 
     def messages(self, job: Job) -> int:
-        """Return the number of messages; 0 where it is random."""
+        """Return the number of messages; 0 if it is random."""
         return self.of(job).messages or 0
 
     def is_between_clocks(self, job: Job) -> bool:

@@ -24,8 +24,8 @@ def _of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
 
 
 def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | None:
-    """Return a delay in s; None if two hosts' clocks differ by an offset that is not known well
-    enough for it.
+    """Return a delay in s; None if it is between two hosts' clocks whose offset is not known
+    precisely enough.
     """
     delay_s = _of(run, unit, quantity)
     if delay_s is None or not is_known(delay_s * NS_PER_S, run.records):
@@ -34,8 +34,8 @@ def _delay_of(run: RunRecords, unit: FlowUnit, quantity: Quantity) -> float | No
 
 
 def throughput_bit_s(stats: FlowStats) -> float | None:
-    """Return the throughput in bit/s from the first reception to the last; None if only one unit
-    was received.
+    """Return the throughput in bit/s from the first reception to the last; None if only one packet
+    or message was received.
     """
     if stats.first_received_ns is None or stats.last_received_ns is None:
         return None

@@ -16,11 +16,11 @@ from netwarp.workloads.arrivals import ArrivalsSection
 
 
 class FlowSection(ArrivalsSection):
-    """Messages of one size, each sent when it is due, whether the ones before have arrived or not:
-    a call, a game, telemetry, or a link kept busy. Over `udp` a message is a datagram, as over
-    `quic` with `transport.datagrams`; over `sctp` with `unordered`, `message_lifetime` or
-    `max_retransmissions` it is a message of its own. Else they go one after another on one stream,
-    where one that is lost holds up those behind it.
+    """Messages of one size, each sent when it is due, whether or not earlier ones have arrived: a
+    call, a game, telemetry, or a link kept busy. Over `udp` a message is a datagram, as over `quic`
+    with `transport.datagrams`; over `sctp` with `unordered`, `message_lifetime` or
+    `max_retransmissions` it is an SCTP message. Over other transports messages are sent one after
+    another on one stream, where a lost one delays those behind it.
     """
 
     compared_by: ClassVar[str] = "message_delay_s_p95"
@@ -48,7 +48,7 @@ class FlowSection(ArrivalsSection):
 
     @property
     def lone_message_bytes(self) -> int:
-        """Size of a message in bytes, which arrives or is lost by itself."""
+        """Size of a message in bytes, each of which arrives or is lost independently."""
         return self.payload_bytes
 
     @property

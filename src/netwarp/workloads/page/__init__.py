@@ -62,7 +62,7 @@ class PageWorkload(Workload[wire.Page]):
         return self.of(job).client is None
 
     def memory_bytes(self, job: Job) -> int:
-        """Return a guest's memory in bytes: more where a browser runs in it."""
+        """Return a guest's memory in bytes: more if a browser runs in it."""
         return GUEST_MEMORY_BYTES if self.dials(job) else BROWSER_MEMORY_BYTES
 
     def start_ns(self, records: Sequence[Record]) -> int:
@@ -108,7 +108,9 @@ class PageWorkload(Workload[wire.Page]):
         return max(each.response_end_ns for each in of_kind(records, Resource))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Return why a record of the client cannot be true; None if all can."""
+        """Return the reason why a record of the client contradicts itself or the job; None if none
+        does.
+        """
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

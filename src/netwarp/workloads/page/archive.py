@@ -113,11 +113,11 @@ def _response(resource: PageResource, came: Resource, protocol: str) -> dict[str
 
 
 def _timings(came: Resource, connection: Connection | None) -> dict[str, float]:
-    """Return the parts of a resource's time as HAR has them; the time to connect counts for the
+    """Return the parts of a resource's load time in HAR's form; the time to connect belongs to the
     connection's first request.
 
-    TLS has no part of its own, as its time is not known. For a browser's connections no times are
-    known.
+    TLS has no separate part, because its time is not known. For a browser's connections no times
+    are known.
     """
     blocked_ns, connect_ns = came.request_start_ns - came.fetch_start_ns, None
     if came.request == 0 and connection is not None:

@@ -85,8 +85,8 @@ def _web(makeup: Mapping[wire.ResourceType, Makeup]) -> list[SiteResource]:
     """Return the resources of a page with these numbers and sizes by type.
 
     The document refers to all stylesheets and to a third of the scripts in its head, which block
-    what is shown; to another third of the scripts, which block nothing; and to three quarters of
-    the images. A stylesheet refers to the fonts. Scripts ask for the other scripts, for the other
+    what is shown; to another third of the scripts, which do not block; and to three quarters of the
+    images. A stylesheet refers to the fonts. Scripts ask for the other scripts, for the other
     images and for data.
     """
     draw = random.Random(SEED)  # noqa: S311 - an order of sizes is no secret

@@ -45,7 +45,7 @@ def read_directory(name: str) -> list[SiteResource]:
 
 
 class _Reader:
-    """Follows the references of a page from its document, each of them once."""
+    """Follows the references of a page, beginning with its document; each is followed once."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -95,8 +95,8 @@ class _Reader:
                 self._add(match[1] or match[2], path, in_head=False)
 
     def _file(self, path: str, initiator: str) -> Path:
-        """Return the file that a URL's path means; refuse one that is missing or outside the
-        directory.
+        """Return the file to which the path of a URL refers; refuse one that is missing or outside
+        the directory.
         """
         file = self._folder / unquote(path).lstrip("/")
         is_inside = file.resolve().is_relative_to(self._folder.resolve())

@@ -17,7 +17,8 @@ from netwarp.regular_files import read_regular_file
 from netwarp.workloads.page.resources import SiteResource
 
 MOST_BYTES = 256 << 20
-"""Largest HAR file in bytes; it may contain the responses' contents, which are ignored."""
+"""Maximum size of a HAR file in bytes. The file may contain the contents of responses, which are
+ignored."""
 _TYPES: Mapping[str, wire.ResourceType] = {
     "document": "document",
     "stylesheet": "stylesheet",
@@ -66,7 +67,7 @@ def _what_is_missing(error: Exception) -> str:
 
 
 def _chosen(log: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the HAR's entries for the page, in order of their requests."""
+    """Return the entries of the HAR for the page, in order of their requests."""
     pages: Sequence[Mapping[str, Any]] = log.get("pages") or ()
     first = pages[0]["id"] if pages else None
     entries = sorted(log["entries"], key=lambda each: str(each["startedDateTime"]))

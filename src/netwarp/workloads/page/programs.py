@@ -31,7 +31,9 @@ HTTP_VERSIONS: Mapping[ServerName, tuple[HttpVersion, ...]] = {
 
 
 def in_job(name: ClientName | ServerName) -> wire.WebProgram | None:
-    """Return the job's entry for the program of one end; None for netwarp's own."""
+    """Return the job's entry for the program of one end (client or server); None for netwarp's
+    own.
+    """
     if name == "netwarp":
         return None
     return wire.WebProgram(kind=name, names=PROGRAMS[name].names)

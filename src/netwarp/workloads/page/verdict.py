@@ -8,7 +8,9 @@ from netwarp.wire import Page, PageLoad, Record, Resource
 
 
 def difference(page: Page, records: Sequence[Record]) -> str | None:
-    """Return why a record of the client cannot be true; None if all can."""
+    """Return the reason why a record of the client contradicts itself or the job; None if none
+    does.
+    """
     loaded = of_kind(records, Resource)
     times = Counter(each.resource for each in loaded)
     for index, expected in enumerate(page.resources):

@@ -7,8 +7,8 @@ from netwarp.wire import Page, Record, Resource
 from netwarp.workloads.activity import Activity, Item, Phase, Tone
 
 TONES: Mapping[str, Tone] = {"blocked": "start", "wait": "moving", "receive": "grade"}
-"""Tones of the HAR timings that a client without cache and name servers has; `blocked` includes the
-setup of the resource's connection."""
+"""Tones (which decide colours) of the HAR timings that a client without cache and name servers has;
+`blocked` includes the setup of the resource's connection."""
 
 
 def waterfall(page: Page, records: Sequence[Record]) -> Activity:

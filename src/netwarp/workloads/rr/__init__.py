@@ -11,24 +11,28 @@ from netwarp.workloads.rr.section import RequestResponseSection
 
 
 class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
-    """Requests and responses, with their latencies and those that got no response."""
+    """Requests and their responses; the latency of each is recorded, and which requests got no
+    response.
+    """
 
     section = RequestResponseSection
     wire_type = wire.RequestResponse
     metrics = REQUEST_RESPONSE_METRICS
 
     def content_bytes(self, job: Job) -> int | None:
-        """Return the bytes of all requests and responses; None where their number is random."""
+        """Return the bytes of all requests and responses; None if their number is random."""
         asked = self.of(job)
         each_bytes = asked.request_bytes + asked.response_bytes
         return None if asked.messages is None else asked.messages * each_bytes
 
     def messages(self, job: Job) -> int:
-        """Return the number of requests and responses; 0 where it is random."""
+        """Return the number of requests and responses; 0 if it is random."""
         return 2 * (self.of(job).messages or 0)
 
     def server_refusal(self, job: Job) -> None:
-        """Return None: a server answers only requests with the run's token, and only so many."""
+        """Return None: a server answers only requests with the run's token, and a limited number of
+        them.
+        """
 
     def most_content_bytes(self, job: Job) -> int:
         """Return an upper bound on the bytes of all requests and responses; see `most_messages`."""

@@ -16,10 +16,10 @@ from netwarp.workloads.arrivals import ArrivalsSection
 
 class RequestResponseSection(ArrivalsSection):
     """Requests at a given rate, each answered by a response: RPCs, name look-ups, a ping. A request
-    is sent when it is due, whether those before it are answered or not, and its latency counts from
-    then: the time for which it waits because others are late counts, too (there is no coordinated
-    omission). Over `udp` requests and responses are datagrams, which may be lost; other transports
-    carry them in their order on one stream.
+    is sent when it is due, whether or not earlier ones have been answered. Its latency counts from
+    when it was due, so that the time for which it waits behind late ones is included (there is no
+    coordinated omission). Over `udp` requests and responses are datagrams, which may be lost; other
+    transports carry them in their order on one stream.
     """
 
     compared_by: ClassVar[str] = "rr_latency_s_p95"

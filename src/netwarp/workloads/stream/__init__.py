@@ -1,4 +1,4 @@
-"""The workload `stream`: adaptive streaming of a medium in segments, by a player with a buffer."""
+"""The workload `stream`: adaptive streaming of a video in segments, to a player with a buffer."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from netwarp.workloads.stream.playback import buffer_levels, pieces, spans
 from netwarp.workloads.stream.section import OF_RULES, StreamSection
 
 WAITS = {"waiting": "start-up", "stalled": "stalled", "seeking": "seek"}
-"""Labels in charts for the states of a player that does not play."""
+"""Labels in charts for the states in which a player waits."""
 TONES: Mapping[str, Tone] = {"start-up": "start", "stalled": "stopped", "seek": "moving"}
 
 
@@ -27,7 +27,7 @@ class StreamWorkload(Workload[wire.Stream]):
     content_records = ("segment",)
 
     def refuse_unused(self, given: Mapping[str, object], sections: Sequence[Section]) -> None:
-        """Refuse keys of rules for choosing a quality that no cell uses."""
+        """Refuse keys of a rule for choosing a quality if no cell uses that rule."""
         used = {each.rule for each in sections if isinstance(each, StreamSection)}
         for key, rules in OF_RULES.items():
             if given.get(key) is not None and used.isdisjoint(rules):
@@ -64,14 +64,14 @@ class StreamWorkload(Workload[wire.Stream]):
         return largest_bytes * (watched + stream.segments)
 
     def may_end_unconnected(self, job: Job) -> bool:
-        """Return whether a session can end before it is connected, as it can if the viewer's time
-        is wall time.
+        """Return whether a session can end before its connection is established, as is possible if
+        the viewer's clock is wall time.
         """
         return self.of(job).viewer_clock == "wall"
 
     def start_ns(self, records: Sequence[Record]) -> int:
-        """Return when the client first called connect. A player that never got a connection wanted
-        its first segment at once.
+        """Return when the client first called connect. For a player that was never connected, it is
+        the time at which it requested its first segment.
         """
         if connections(records, "client"):
             return super().start_ns(records)
@@ -86,7 +86,9 @@ class StreamWorkload(Workload[wire.Stream]):
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Return why a record of the player cannot be true; None if all can."""
+        """Return the reason why a record of the player contradicts itself or the job; None if none
+        does.
+        """
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

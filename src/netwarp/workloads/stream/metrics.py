@@ -27,8 +27,9 @@ class _Session:
     loading_s: Sequence[float]
     """Loading delays in s, ascending."""
     cut_s: Sequence[float] | None
-    """Times in s from wanting a segment until it was cut off: its loading delay is longer. None
-    where an earlier version of netwarp did not record what was cut off."""
+    """For each segment that was cut off, the time in s from when the player wanted it; its loading
+    delay would have been longer. None if the record was written by a version of netwarp that did
+    not record this."""
 
     def of_state(self, state: str) -> list[Span]:
         """Return the spans in one state, in order of time."""
@@ -36,7 +37,7 @@ class _Session:
 
     @property
     def quality_shares(self) -> list[float]:
-        """Share of the play time in each quality; empty where nothing was played."""
+        """Share of the play time in each quality; empty if nothing was played."""
         lengths_ns = [0] * len(self.stream.qualities)
         for piece in self.played:
             lengths_ns[piece.segment.quality] += piece.end_ns - piece.start_ns
@@ -135,7 +136,7 @@ def _media_rate_bit_s(run: RunRecords) -> float | None:
 
 
 def _quantile(ascending: Sequence[float], share: float) -> float:
-    """Interpolate between order statistics (type 7 of Hyndman and Fan 1996)."""
+    """Return a quantile of values by linear interpolation (type 7 of Hyndman and Fan 1996)."""
     place = share * (len(ascending) - 1)
     below = math.floor(place)
     above = min(below + 1, len(ascending) - 1)

@@ -16,13 +16,14 @@ State = Literal["waiting", "playing", "stalled", "seeking"]
 
 @dataclass(frozen=True)
 class Span:
-    """The player in one state from `start_ns` to `end_ns`."""
+    """A span of time from `start_ns` to `end_ns` in which the player was in one state."""
 
     state: State
     start_ns: int
     end_ns: int
     segment: int | None
-    """Number of the first segment that is played; for a seek, of the segment to which it goes."""
+    """Number of the first segment that is played in the span; for a seek, of the segment to which
+    the viewer moves."""
     cut_short: bool
     """Whether the wait ended without playing (by a seek or the session's end), so that its full
     length is unknown."""
@@ -35,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Piece:
-    """A period of play time that lies within one received segment."""
+    """A part of the play time that lies within one received segment."""
 
     start_ns: int
     end_ns: int
@@ -77,7 +78,7 @@ def pieces(
 
     A segment may be received several times, in different qualities: the one that was requested
     last, of those received by its play time, is played. Time for which no segment was received is
-    in no piece. The medium's last segment is followed by its first.
+    in no piece. The video's last segment is followed by its first.
     """
     by_place: dict[int, list[Segment]] = {}
     for each in segments:

@@ -31,22 +31,20 @@ OF_RULES: Mapping[str, tuple[RuleName, ...]] = {
     "safety": ("throughput",),
     "window": ("throughput",),
 }
-"""For each key, the rules for choosing a quality that use it; a study that varies the rule may set
-keys of each.
-"""
+"""Rules for choosing a quality by the key that only they use. A study that varies the rule may set
+the keys of all its rules."""
 DEFAULT_BUFFER_SEGMENTS = 10
 MOST_STREAMS = 2000
-"""Most streams of an association: at each end a thread waits on each of them."""
+"""Maximum number of streams of an association: at each end a thread waits on each of them."""
 MOST_WATCHED = 100_000
-"""Most segments that a viewer watches: each costs some 0.1 ms of CPU time, and a film of a day in
-segments of a second has fewer.
-"""
+"""Maximum number of segments that a viewer watches: each costs some 0.1 ms of CPU time, and a video
+of a day in segments of a second has fewer."""
 LONGEST_NS = 2**63 - 1
 
 
 class StreamSection(WorkloadSection):
-    """Adaptive streaming of a medium in segments, each in several qualities, which a player at the
-    client requests one by one for a viewer.
+    """Adaptive streaming of a video in segments, each in several qualities. A player at the client
+    requests them one by one for a viewer.
     """
 
     compared_by: ClassVar[str] = "stall_s"
@@ -67,16 +65,16 @@ class StreamSection(WorkloadSection):
     segment_ns: PeriodNs = Field(default=1_000_000_000, alias="segment")
     """Play time of a segment."""
     segments: SegmentCount = 600
-    """Length of the medium in segments; the last one is followed by the first."""
+    """Length of the video in segments; the last one is followed by the first."""
     qualities: Qualities = Field(default={"hd": 4_000_000, "fhd": 4_500_000, "qhd": 5_000_000})
     """Size of a segment in each quality, lowest first."""
     rule: RuleName = "delay"
-    """How the player chooses the next segment's quality; the lowest after connecting and
-    after a seek. `link_delay`: by the link's round-trip delay at the time of the request, which
-    the player is told: the same for every transport. `delay`: by what the player measured itself,
-    the time from the last request to the first byte of its answer. `throughput`: the highest below
-    a share of the harmonic mean of the last segments' throughput (FESTIVE, CoNEXT 2012). `bola`: by
-    the level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
+    """How the player chooses the next segment's quality; the lowest after connecting and after a
+    seek. `link_delay`: by the link's round-trip delay at the time of the request, which the player
+    is given: the same for every transport. `delay`: by what the player measured itself, the time
+    from the last request to the first byte of its answer. `throughput`: the highest below a share
+    of the harmonic mean of the last segments' throughput (FESTIVE, CoNEXT 2012). `bola`: by the
+    level of the buffer (BOLA-BASIC, INFOCOM 2016)."""
     delay_bounds_ns: Bounds = Field(default=(100_000_000, 200_000_000), alias="delay_bounds")
     """Rules `link_delay` and `delay`: ascending, one fewer than there are qualities. The highest
     quality below the first bound, the next one below the second, and so on. A link's delay that is
@@ -89,7 +87,7 @@ class StreamSection(WorkloadSection):
     """Play time that must be buffered before playing starts, or resumes after a stall or a seek.
     Default: one segment."""
     buffer_ns: PeriodNs | None = Field(default=None, alias="buffer")
-    """Most play time that the player buffers. Default: ten segments."""
+    """Maximum play time that the player buffers. Default: ten segments."""
     seek_ratio: RatioField = Field(default=0.0, alias="seek")
     """Probability that the viewer seeks to another segment, at each full second of the viewer's
     clock. The segment under way is cut off (`cut_segments`)."""
@@ -105,7 +103,7 @@ class StreamSection(WorkloadSection):
 
     @property
     def resolved_buffer_ns(self) -> int:
-        """Most play time that is buffered, in ns: the study's, or ten segments."""
+        """Maximum play time that is buffered, in ns: the study's, or ten segments."""
         own = self.buffer_ns
         return DEFAULT_BUFFER_SEGMENTS * self.segment_ns if own is None else own
 
@@ -151,7 +149,7 @@ class StreamSection(WorkloadSection):
 
     @property
     def most_streams(self) -> int:
-        """Most streams that the player opens on one connection."""
+        """Maximum number of streams that the player opens on one connection."""
         return MOST_STREAMS
 
     def refuse_misfit(self, limit_ns: int, parts: int) -> None:

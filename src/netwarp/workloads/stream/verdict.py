@@ -7,7 +7,9 @@ from netwarp.wire import CutSegment, PlayEnd, Player, Record, Segment, Stream
 
 
 def difference(stream: Stream, records: Sequence[Record]) -> str | None:
-    """Return why a record of the player cannot be true; None if all can."""
+    """Return the reason why a record of the player contradicts itself or the job; None if none
+    does.
+    """
     segments = of_kind(records, Segment)
     if not segments and stream.viewer_clock == "play":
         return "the player got no segment"

@@ -1,4 +1,4 @@
-"""The workload `traffic`: many flows of drawn sizes, each over a connection of its own."""
+"""The workload `traffic`: many flows of random sizes, each over its own connection."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ from netwarp.workloads.traffic.section import TrafficSection
 
 
 class TrafficWorkload(Workload[wire.Traffic]):
-    """Flows whose sizes are drawn from a distribution, with the completion time of each;
-    connections are not recorded.
+    """Flows whose sizes are drawn from a distribution; the completion time of each is recorded, but
+    not its connection.
     """
 
     section = TrafficSection
@@ -26,12 +26,12 @@ class TrafficWorkload(Workload[wire.Traffic]):
         return False
 
     def content_bytes(self, job: Job) -> int:
-        """Return the expected content of all flows in bytes."""
+        """Return the expected total size of all flows, in bytes."""
         traffic = self.of(job)
         return round(traffic.flows * mean_bytes(traffic.sizes))
 
     def most_content_bytes(self, job: Job) -> int:
-        """Return the content in bytes if all flows had the largest size."""
+        """Return the total size in bytes that all flows would have if each had the largest size."""
         traffic = self.of(job)
         return traffic.flows * max(point.size_bytes for point in traffic.sizes)
 
@@ -42,7 +42,7 @@ class TrafficWorkload(Workload[wire.Traffic]):
         return min((at for each in of_kind(records, FlowTable) for at in each.due_ns), default=0)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: each of the many flows has times of its own."""
+        """Return an empty list: each flow has its own completion time."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:

@@ -1,8 +1,9 @@
 """Distributions of flow sizes from the literature on data centres.
 
-Points are in packets of 1 460 bytes, with the share of flows that have no more, as the authors of
-pFabric simulated them (Alizadeh et al., pFabric: Minimal Near-Optimal Datacenter Transport, SIGCOMM
-2013, section 5 and figure 4); sizes between two points are equally likely.
+A distribution is given by points of its cumulative curve: a size in packets of 1 460 bytes, and the
+share of flows that are not larger, as the authors of pFabric simulated them (Alizadeh et al.,
+pFabric: Minimal Near-Optimal Datacenter Transport, SIGCOMM 2013, section 5 and figure 4); sizes
+between two points are equally likely.
 """
 
 from collections.abc import Mapping
@@ -37,8 +38,8 @@ def size_points(name: SizesName, scale: float) -> tuple[wire.SizePoint, ...]:
 
 
 def mean_bytes(points: tuple[wire.SizePoint, ...]) -> float:
-    """Return the mean in bytes of a distribution whose cumulative curve is linear between these
-    points.
+    """Return the mean size in bytes of a distribution whose cumulative curve is linear between
+    these points.
     """
     return sum(
         (after.ratio - before.ratio) * (after.size_bytes + before.size_bytes) / 2

@@ -23,8 +23,8 @@ class CompletedFlow:
     time_s: float
     """Completion time in s: from when the flow was due until its last byte had arrived."""
     slowdown: float | None
-    """Completion time divided by the best possible one; None if no best time is defined, because
-    the rate or the delay between the hosts changes, or there are several paths."""
+    """Completion time divided by the best possible one; None if there is no single best time,
+    because the rate or the delay between the hosts changes, or because there are several paths."""
 
 
 def completed_flows(run: RunRecords) -> Sequence[CompletedFlow]:

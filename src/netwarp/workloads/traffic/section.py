@@ -1,4 +1,4 @@
-"""The section ``[workload]`` with ``kind = "traffic"``: many flows of drawn sizes."""
+"""The section ``[workload]`` with ``kind = "traffic"``: many flows of random sizes."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FlowCount = Annotated[
 
 
 class TrafficSection(WorkloadSection):
-    """Many flows of a distribution of sizes, from server to client, as in studies of data centres.
-    The client opens a connection of its own for each flow when it is due, whether or not earlier
-    ones are over, and a flow is completed when its last byte has arrived; its completion time
-    counts from when it was due, the handshake included, so that a small flow by itself has a
-    slowdown of 2 and not 1. Small flows are those of at most 100 kB and large ones those above
-    10 MB, whatever the scale.
+    """Many flows whose sizes are drawn from a distribution, from server to client, as in studies of
+    data centres. The client opens a connection for each flow when the flow is due, whether or not
+    earlier flows are complete, and a flow is completed when its last byte has arrived; its
+    completion time counts from when it was due, the handshake included, so that a small flow by
+    itself has a slowdown of 2 and not 1. Small flows are those of at most 100 kB and large ones
+    those above 10 MB, whatever the scale.
     """
 
     compared_by: ClassVar[str] = "flow_completion_time_s_p99"
@@ -33,7 +33,7 @@ class TrafficSection(WorkloadSection):
     follows_client: ClassVar[bool] = False
 
     kind: Literal["traffic"]
-    """Flows whose sizes and times are drawn."""
+    """Flows whose sizes and start times are random."""
     sizes: SizesName = "web-search"
     """The distribution of the flows' sizes: `web-search` (DCTCP, SIGCOMM 2010), with a mean of
     1.7 MB, half of them of at most 77 kB; or `data-mining` (VL2, SIGCOMM 2009), with a mean of
@@ -57,7 +57,7 @@ class TrafficSection(WorkloadSection):
 
     @property
     def dials_again(self) -> bool:
-        """True: each flow has a connection of its own."""
+        """True: each flow has its own connection."""
         return True
 
     @property
@@ -70,7 +70,7 @@ class TrafficSection(WorkloadSection):
     def least_ns(self) -> int:
         """Expected time in ns from the start of the first flow to that of the last.
 
-        No run is much shorter: the last flow takes some time beyond this.
+        The run lasts longer by the time that the last flow takes.
         """
         return self.count * self.interval_ns
 
