@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 MOST_CHARACTERS = 500
-"""Most characters of each part of a message, so that the message fits a screen."""
+"""Maximum number of characters of each part of an error message, so that it fits a screen."""
 _UNSHOWN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories of control characters, of signs that change the direction of text, and of line
 separators.

@@ -127,8 +127,8 @@ class RunData:
 
     @cached_property
     def answers(self) -> list[Comparisons]:
-        """The comparisons of contenders for each of the study's main metrics; each metric is a
-        family of its own.
+        """The comparisons of contenders (the levels that are compared, such as transports), for
+        each of the study's main metrics; p-values are adjusted within each metric.
         """
         return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
 
@@ -323,8 +323,8 @@ def random_by_cell(
 
 
 def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> list[str]:
-    """Return the name of another run of the same cell, in a list that is empty if there is none.
-    Random times are those that differ between the jobs of the two runs.
+    """Return a list with the name of another run of the same cell; empty if there is none. Times
+    that differ between the jobs of the two runs are random.
     """
     others = (each["run"] for each in lines if each["cell"] == first["cell"])
     return [run for run in others if run != first["run"]][:1]
@@ -334,8 +334,8 @@ def criteria_of(directory: RunDirectory) -> Criteria:
     """Return the criteria by which a run directory's results are judged.
 
     Args:
-        directory: the run directory. An older one divides the error probability evenly among its
-            looks.
+        directory: the run directory. In an older one, the error probability is divided evenly among
+            its looks (interim tests).
     """
     usual = Criteria()
     relevant = (directory.study() or {}).get("relevant")

@@ -20,13 +20,12 @@ from pathlib import Path
 
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCKED = ".locked"
-"""How the name of a temporary directory ends that is locked; earlier versions did not lock theirs,
-and used another ending.
-"""
+"""Suffix of the name of a temporary directory that is locked. Earlier versions used another suffix,
+and no lock."""
 
 
 def current_umask() -> int:
-    """Return the process's umask. Python's `os.umask` would set another one meanwhile."""
+    """Return the process's umask. `os.umask` returns it only while it sets another one."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     found = (line.split()[1] for line in status.splitlines() if line.startswith("Umask:"))
     return int(next(found), 8)
@@ -59,7 +58,7 @@ class Entry:
 
         Args:
             owner: the permissions that are added.
-            most: the permissions that are kept if it has them.
+            most: the permissions that the entry keeps if it has them; all others are removed.
         """
         permissions = self.mode & most | owner
         if stat.S_IMODE(self.mode) == permissions:
@@ -145,7 +144,9 @@ class _Walk:
 
     @contextmanager
     def _going_on(self) -> Iterator[None]:
-        """Continue after a failure in the block, and store the first one."""
+        """Context manager: store the first `OSError` that is raised in the block, and continue
+        after it.
+        """
         try:
             yield
         except OSError as error:
@@ -177,7 +178,7 @@ def open_up(top: Path, permissions: int | None = None) -> None:
 
     Args:
         top: the directory.
-        permissions: those that it gets besides; None keeps its own.
+        permissions: further permissions that it gets; with None, it keeps those that it has.
 
     Raises:
         OSError: it does not exist, is not a directory, or belongs to another user.

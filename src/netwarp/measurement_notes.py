@@ -1,5 +1,5 @@
-"""Notes on the uncertainty of a measurement: of its path, its clocks, the cause of its
-latency, its means, and runs without an answer.
+"""Notes on what makes a measurement uncertain: its path, its clocks, the cause of its latency, its
+means, and runs in which a transport gave up.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ def uncertainty_notes(data: RunData) -> list[str]:
 
 
 def disturbed_text(data: RunData) -> str | None:
-    """Note on the number of runs during which the path changed; None if there are none."""
+    """Return a note on the number of runs during which the path changed; None if there are none."""
     runs = [run for run in data.results.runs if run.outcome == "ok"]
     disturbed = [run.run for run in runs if run.is_disturbed]
     if not disturbed:
@@ -37,8 +37,8 @@ def disturbed_text(data: RunData) -> str | None:
 
 
 def means_text(answers: Sequence[Comparisons]) -> str | None:
-    """Note that verdicts compare other means than those that are shown, if one of them makes that
-    visible; else None.
+    """Return a note that verdicts compare geometric means while arithmetic means are shown, if the
+    two differ visibly in a verdict; None otherwise.
     """
     for said, of_shown in (each for compared in answers for each in _ratios(compared)):
         if abs(of_shown / said - 1) >= APART:
@@ -53,8 +53,8 @@ def means_text(answers: Sequence[Comparisons]) -> str | None:
 
 
 def _ratios(compared: Comparisons) -> Iterator[tuple[float, float]]:
-    """Yield for each verdict with a ratio that ratio, and the ratio of the means shown beside
-    it.
+    """Yield the ratio of each verdict that has one, and the ratio of the means that are shown
+    beside it.
     """
     for group in compared.groups:
         shown = {each.label: each.cell.estimate(compared.metric) for each in group.contenders}
@@ -68,8 +68,8 @@ def _ratios(compared: Comparisons) -> Iterator[tuple[float, float]]:
 
 
 def gave_up_text(results: Results) -> str | None:
-    """Note on runs in which a transport gave up, and which values they have; None if there are
-    none.
+    """Return a note on the runs in which a transport gave up, and on the values that these have;
+    None if there are none.
     """
     gave_up = [run for cell in results.cells for run in cell.gave_up]
     if not gave_up:
@@ -85,7 +85,9 @@ def gave_up_text(results: Results) -> str | None:
 
 
 def clock_text(data: RunData) -> str | None:
-    """Note on the uncertainty of times between two hosts' clocks; None if no run has such times."""
+    """Return a note on the uncertainty of times between two hosts' clocks; None if no run has such
+    times.
+    """
     runs = [run for run in data.results.runs if run.outcome == "ok"]
     spanning = [run for run in runs if _spans_clocks(data, run)]
     if not spanning:
@@ -102,8 +104,8 @@ def clock_text(data: RunData) -> str | None:
 
 
 def flow_queueing_text(data: RunData) -> str | None:
-    """Note that latency is that of the flows which fill a queue, if a discipline has a queue for
-    each flow; None if no discipline has, or no latency is shown.
+    """Return a note that the latency shown is that of the flows which fill a queue, if a qdisc has
+    a queue for each flow; None if no qdisc has, or no latency is shown.
     """
     is_shown = any(metric_named(each.metric).source == "queue_samples" for each in data.answers)
     of_each = data.results.factors | {key: (value,) for key, value in data.fixed.items()}
@@ -125,8 +127,8 @@ def flow_queueing_text(data: RunData) -> str | None:
 
 
 def early_text(data: RunData) -> str | None:
-    """Note on packets that arrived earlier between two hosts than over a link; None if there are
-    none.
+    """Return a note that packets between two hosts arrived earlier than over a path of netwarp's;
+    None if none did.
     """
     imposed = (run for run in data.results.runs if run.metrics.get("path_imposed_rtt_s"))
     jobs = (data.job(run.run) for run in imposed)

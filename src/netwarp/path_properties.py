@@ -44,15 +44,17 @@ class PathProperty:
     """What the key without direction applies to: the path as a whole, both directions, or server to
     client alone, if the property harms packets."""
     each_help: str = ""
-    """Text for the key of one direction, which the direction's name follows."""
+    """Text of the key reference for the key of one direction; the name of the direction is
+    appended."""
     default: Any = None
     """Value of the key if a study does not set it."""
     netem: str | None = None
     """Field of `wire.Impairments` that takes the value unchanged; None if there is none."""
     absent: str | None = None
-    """Value in a study with which the path does not have the property."""
+    """Value in a study that switches the property off."""
     without: str | None = None
-    """Key of another property without which this one has no effect; None if there is none."""
+    """Key of the property that has to be set for this one to have an effect; None if there is
+    none."""
 
     @property
     def plain_key_covers(self) -> tuple[Direction, ...]:

@@ -70,7 +70,8 @@ def run(
         executor: the executor, which determines the CPUs; None for this machine's CPUs, with one
             for each run.
         filters: ``FACTOR=LEVEL`` each: run only these cells.
-        staging: how replicates are added until something is decided; None for the study's number.
+        staging: how replicates are added until the comparisons are decided; None to run the study's
+            number of replicates.
         command_line: the command line that the report names as its origin.
         observer: notified about every run.
         anew: whether to repeat all runs, including those that are kept.

@@ -105,7 +105,9 @@ def _leo(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
 
 
 def _grants(rng: Draws, mean_per_ms: float, length_ms: int) -> list[int]:
-    """Return a trace of a link that may send once in each period; nothing in it is random."""
+    """Return a trace of a link that can send one packet in each period (a grant), without
+    randomness.
+    """
     del rng
     counts = [int(end * mean_per_ms) for end in range(0, length_ms + GRANT_MS, GRANT_MS)]
     return [

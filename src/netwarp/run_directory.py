@@ -118,7 +118,7 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the directory for writing in the block.
+        """Context manager: lock the directory for writing until the block ends.
 
         Raises:
             RunDirectoryError: it cannot be created, contains files of others, or another netwarp is
@@ -337,7 +337,8 @@ class RunDirectory:
     def known_records_sha256(self) -> str | None:
         """Return the hash of all records from which results were made; None if it is unknown.
 
-        The hash is that of the runs that exist, because further runs remove the mark.
+        It covers all runs that exist, because further runs remove the file that marks results as up
+        to date.
         """
         if not self.drawn_file.is_file():
             return None

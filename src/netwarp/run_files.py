@@ -123,8 +123,8 @@ def make_folder(path: Path) -> None:
 
 @contextmanager
 def closed_to_others(path: Path) -> Iterator[None]:
-    """Deny other users access to a folder of files that runs leave, until these were made harmless
-    or removed.
+    """Context manager: deny other users access to a folder with files from runs, until these files
+    were made harmless or removed.
 
     If netwarp is killed, the folder remains readable only to its owner. The permissions of a shared
     folder that belongs to another user are not changed.
@@ -187,8 +187,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing, which appears or replaces another one only once it has been written
-    completely.
+    """Context manager: open a file for writing; it appears under its name, or replaces an older
+    one, only once it has been written completely.
 
     Raises:
         OSError: there is no room, no permission, or a folder of that name.

@@ -31,7 +31,9 @@ class _Speed(_Strict):
 
 
 class _Known(_Strict):
-    """The fields that reports and statistics use in computations. Other fields are only shown."""
+    """The fields of the provenance that reports and statistics compute with. Other fields are only
+    shown.
+    """
 
     kernel: dict[str, Any] | None = None
     kernels: dict[str, dict[str, Any]] | None = None

@@ -61,7 +61,7 @@ class Manifest(Section):
     """Command that builds the program, run in the directory of its sources; `{out}` is where the
     program is written."""
     needs: tuple[str, ...] = ()
-    """Programs that the build needs besides the first word of that command."""
+    """Programs that the build needs, besides the one that `build` starts."""
     congestion: Names
     """Congestion controls, the default first."""
     workloads: Names
@@ -80,9 +80,11 @@ class Manifest(Section):
     """Whether the stack's program, started without arguments, also has the interface of the QUIC
     interop runner."""
     behaviour: Behaviour = Field(default={})
-    """Behaviour that no option changes, for the equal-treatment table."""
+    """Behaviour that no option changes, for the report's table of the settings of all
+    transports."""
     treatment: dict[str, str] = Field(default={})
-    """Reasons why a setting is different from other transports', for the equal-treatment table."""
+    """Reasons why settings differ from those of other transports, for the report's table of the
+    settings of all transports (equal treatment)."""
 
 
 class Stack(Manifest):

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 MOST_CHARACTERS = 100
-"""Most characters of a word for which suggestions are looked for, because the time grows with the
-square of the length.
-"""
+"""Maximum number of characters of a word for which suggestions are looked for: the time grows with
+the square of the length."""
 NEAR = 0.65
-"""Least similarity of a suggestion; two equal letters of three are enough: `tpc` for `tcp`."""
+"""Minimum similarity of a suggestion: two equal letters of three are enough (`tpc` for `tcp`)."""
 SHARED_WORD = 0.35
-"""Increase of the similarity for a common word, as of `smoothed_rtt` and `path_min_rtt`."""
+"""Amount by which the similarity of two names increases if they have a word in common, as `rtt` in
+`smoothed_rtt` and `path_min_rtt`."""
 # Words in names that do not count as common words, mostly units.
 _COMMON = frozenset({"", "s", "ms", "ns", "bit", "bytes", "max", "min", "mean"})
 # Other tools' words, and netwarp's words for the same.

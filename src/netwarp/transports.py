@@ -70,9 +70,8 @@ class TransportTraits:
     mss_reason: str
     """Reason for the bounds in `mss_bytes`."""
     least_fragment_bytes: int = 0
-    """If this is more than the smallest MSS, a smaller MSS is achieved by smaller messages
-    instead.
-    """
+    """Smallest MSS that the stack accepts, if it is larger than the smallest in `mss_bytes`; below
+    it, messages are made smaller instead. 0 if there is none."""
     least_packet_bytes: int = 0
     """Smallest payload in bytes for which a path's MTU must have room."""
     most_packet_bytes: int | None = None
@@ -95,9 +94,8 @@ class TransportTraits:
     text; empty if there are none.
     """
     draws_later: Mapping[str, float] = field(default_factory=dict)
-    """Random numbers that the stack draws only in runs that last longer than a time in s, and that
-    can change a result: the time, by their text.
-    """
+    """Random numbers that can change a result, but that the stack draws only in runs longer than a
+    time in s: that time, by their text."""
     is_encrypted: bool = False
     is_always_paced: bool = False
     """Whether the transport paces packets with every congestion control."""
@@ -105,7 +103,7 @@ class TransportTraits:
     """Whether all chunks of a content share a connection, as streams of it; `with streams`: only if
     the option `streams` says that there are several."""
     second_path: Literal["needed", "multihomed", "unused"] = "unused"
-    """Whether a client that does not move uses a second path: it needs one, uses it with the option
+    """How a client that does not move uses a second path: it needs one, uses one with the option
     `multihomed`, or does not use it."""
     has_counters_when_closed: bool = True
     """Whether settings and counters of a connection can still be read after both ends have closed

@@ -14,19 +14,17 @@ from netwarp.wording import MINUS, difference_unit, less_is_better, number, perc
 SMALL = 1.1
 """Factor below which differences are shown in per cent."""
 SMALL_INTERVAL = 2.0
-"""Factor of no difference within which both bounds of an interval must lie for it to be shown in
-per cent.
-"""
+"""An interval is shown in per cent only if both of its bounds lie within this factor of 1 (no
+difference)."""
 UNKNOWN = 100.0
 """Ratio of the upper to the lower bound from which on an interval is left out, because it is too
 wide to be useful.
 """
 MORE_DECIMALS = 2
-"""Most decimals that are added to an effect's text because its interval is narrow."""
+"""Maximum number of decimals that are added to an effect's text because its interval is narrow."""
 MOST_DECIMALS_TO_TELL = 8
-"""Most decimals of an effect's text, if with fewer a bound would be rounded to the smallest
-relevant difference, or to no difference.
-"""
+"""Maximum number of decimals of an effect's text. Up to this number, decimals are added until no
+bound is rounded to the smallest relevant difference, or to no difference."""
 
 
 def verdict_text(comparison: Comparison, metric: str) -> str:

@@ -74,7 +74,7 @@ FACTOR_NAMES = {
 }
 
 _TELLING_FACTORS = frozenset({"workload.http", "transport.model"})
-"""Factors whose levels are clear without the name of the factor."""
+"""Factors whose levels are clear without the name of the factor, such as transports."""
 
 _MODEL_NAMES: Mapping[str, str] = {
     "kernel": "real kernel",
@@ -193,7 +193,9 @@ def mean_text(estimate: Estimate, shown: Quantity) -> str:
 
 
 def is_mean_unknown(estimate: Estimate) -> bool:
-    """Return whether the interval of a mean is so wide that the samples do not determine it."""
+    """Return whether the confidence interval of a mean is so wide that the samples do not determine
+    the mean.
+    """
     low, high = estimate.ci95 or (0.0, 0.0)
     return low > 0 and high / low > UNKNOWN
 
@@ -236,8 +238,8 @@ def percent(ratio: float, digits: int = 3) -> str:
 
 
 def unseen_text(n: int) -> str:
-    """Return as text the largest share of runs that an event may affect without having happened in
-    n replicates, which an equivalence does not exclude.
+    """Return a sentence with the upper bound on the probability of an event that happened in none
+    of n replicates.
     """
     return (
         f"with {count(n)} replicates, what happens in less than {percent(unseen_share(n), 2)} of"
@@ -348,8 +350,8 @@ def _last_word(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Return the name and the own factor in a factor of one of several workloads, links or hosts,
-    or of the second path; a link's factors are those of a path.
+    """Split a factor of one of several workloads, links or hosts, or of the second path, into the
+    name of that and the factor within it. The factors of a link are named as those of a path.
     """
     if factor.startswith(SECOND_PATH):
         return "second path", f"path.{factor.removeprefix(SECOND_PATH)}"
