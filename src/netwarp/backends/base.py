@@ -52,7 +52,7 @@ class Backend(Protocol):
         """
 
     def refuse(self, job: Job, sha256: str) -> str | None:
-        """Return the reason why this backend cannot carry out a run, None if it can.
+        """Return the reason why this backend cannot carry out a run; None if it can.
 
         A job's requirements (`netwarp.wire.asked`) are refused unless the backend lists them
         (`abilities.beyond`).

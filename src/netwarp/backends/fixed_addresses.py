@@ -13,8 +13,8 @@ from netwarp.errors import BackendError
 
 
 def fixed_addresses() -> list[str]:
-    """Return the beginning of a command that starts a program at fixed addresses; empty if the host
-    forbids it.
+    """Return the command prefix that starts a program at fixed addresses; empty if the host forbids
+    it.
     """
     return at_fixed_addresses() if _refused() is None else []
 

@@ -14,8 +14,8 @@ MOST_NAMES = 3
 
 
 def with_lack_of_memory(status: Status, console: Path, scratch: Path) -> Status:
-    """Return the status with the message, if its run failed, that the memory of the host or of the
-    guest was full.
+    """Return the status of a run. If the run failed because the memory of the host or of the guest
+    was full, a message about that is added.
 
     Args:
         status: the status of the run; returned unchanged if the run did not fail, or memory was not

@@ -15,19 +15,17 @@ ADDR_NO_RANDOMIZE = 0x40000
 
 
 def dying_with_parent() -> list[str]:
-    """Return the beginning of a command whose program is killed when the thread that starts it
-    ends.
-    """
+    """Return the command prefix whose program is killed when the thread that starts it ends."""
     return _program("setpriv", "--pdeathsig", "KILL") or _own_command("dying-with-parent")
 
 
 def on_cpu(cpu: int) -> list[str]:
-    """Return the beginning of a command whose program runs on this CPU only."""
+    """Return the command prefix whose program runs on this CPU only."""
     return _program("taskset", "-c", str(cpu)) or _own_command(f"on-cpu={cpu}")
 
 
 def at_fixed_addresses() -> list[str]:
-    """Return the beginning of a command whose program runs without address randomisation."""
+    """Return the command prefix whose program runs without address randomisation."""
     return _program("setarch", "-R") or _own_command("at-fixed-addresses")
 
 

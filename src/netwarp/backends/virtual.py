@@ -100,8 +100,8 @@ def _describe_confinement(machine: Machine) -> str:
 
 
 def has_own_file_system(environ: Mapping[str, str]) -> bool:
-    """Return whether guests use huge pages for their memory if the machine has them. They do unless
-    the user has set the directory for guests' memory.
+    """Return whether guests' memory is in a separate file system, with huge pages if the machine
+    has them. It is not if the user has set the directory for guests' memory.
     """
     return not environ.get("NETWARP_SCRATCH")
 
@@ -289,7 +289,7 @@ class VirtualBackend:
 
     @cached_property
     def _fixed_addresses(self) -> list[str]:
-        """The beginning of a command without address randomisation, for repeatability."""
+        """The command prefix that switches off address randomisation, for repeatability."""
         return fixed_addresses()
 
     def _command(self, cpu: int, job: Job, memory: Path, *, must: bool) -> list[str]:
@@ -310,8 +310,8 @@ class VirtualBackend:
 
 
 def _asked_of_guests(job: Job) -> list[Asked]:
-    """Return all features that a job requires, except a guest kernel by its name, which is looked
-    up elsewhere.
+    """Return all features that a job requires of a guest, except its kernel, which is looked up by
+    its name elsewhere.
     """
     return [each for each in asked(job) if not each.feature.startswith("kernel.")]
 
@@ -329,8 +329,7 @@ def runs_code_of_others(job: Job) -> bool:
 def enclosed_in(
     endpoint: Path, *writable: Path, must: bool = False, own_memory_bytes: int | None = None
 ) -> list[str]:
-    """Return the beginning of a command that lets its program write nowhere but to its own
-    directories.
+    """Return the command prefix whose program can write only to its own directories.
 
     The guest's root is the host's, mounted read-only; but a guest that remounts it is root in its
     kernel. So the host refuses as well, with namespaces and Landlock as far as it supports them;
@@ -387,7 +386,7 @@ def _memory_text(size_bytes: int) -> str:
 
 
 def guest_environment(preloaded: Path | None, scratch: Path, seed: int) -> dict[str, str]:
-    """Build the environment of the guest kernel, with nothing of the user's own."""
+    """Build the environment of the guest kernel, without variables of the user's environment."""
     return {
         "PATH": "/usr/bin:/bin",
         "HOME": ".",  # for ~/.uml, into which UML writes its process number

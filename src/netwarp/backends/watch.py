@@ -225,7 +225,7 @@ def kill_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def ending_with_us(command: Sequence[str | Path]) -> list[str | Path]:
-    """Return the beginning of a command that dies with the thread that starts it, even if that is
+    """Return the command prefix whose program dies with the thread that starts it, even if that is
     killed with SIGKILL.
 
     The kernel kills it once it has been asked to (`prctl(2)`, PR_SET_PDEATHSIG). If the parent died

@@ -30,7 +30,7 @@ class MemoryGroup:
 
     @property
     def joining(self) -> list[str]:
-        """The beginning of a command that joins the group before it executes its program."""
+        """The command prefix that joins the group before it executes its program."""
         join = 'echo 0 > "$1/cgroup.procs" && shift && exec "$@"'
         return ["sh", "-c", join, "sh", str(self.directory)]
 

@@ -151,7 +151,8 @@ class Server:
 
     def _make_room_for(self, stranger: _Stranger) -> bool:
         """Add a connection of a client that is not authenticated yet, and return whether it was
-        added. If there are too many, the oldest one is closed of the network that has the most.
+        added. If there are too many, the oldest connection from the network with the most
+        connections is closed.
         """
         with self._lock:
             of_networks = Counter(each.network for each in self._strangers)
@@ -262,8 +263,8 @@ class Server:
         self._log_stranger(f"refused {shown_address(address)}: {why}")
 
     def _log_stranger(self, line: str) -> None:
-        """Print a line about an unknown client, unless too many were printed in this second:
-        strangers decide how often this happens.
+        """Print a line about an unknown client, unless too many were printed in this second,
+        because such clients decide how often this happens.
         """
         with self._lock:
             now_s = time.monotonic()
