@@ -39,7 +39,7 @@ bad.
 
 @dataclass
 class Bisection:
-    """A search for the first bad commit, with a directory of its own."""
+    """A search for the first bad commit, with its own directory."""
 
     place: Path
     commits: Commits
@@ -121,8 +121,8 @@ class Bisection:
 
 
 def default_place(asked: Mapping[str, Any], study: str) -> Path:
-    """Return a directory for a bisection whose name follows from what it asks, so that the same
-    command finds it again.
+    """Return the default directory of a bisection. Its name follows from the bisection's
+    parameters, so that the same command finds it again.
     """
     digest = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:8]
     return DEFAULT_PARENT / f"bisect-{Path(study).stem}-{digest}"

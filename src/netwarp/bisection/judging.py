@@ -19,7 +19,7 @@ from netwarp.wording import cell_text
 
 
 def examined(commit: str, data: RunData) -> Examined:
-    """Return the answer of a bisection for a commit, by the expectations of its runs.
+    """Judge a commit by the expectations of its runs: good, bad or skipped.
 
     It is good if every expectation holds, and bad if one does not. It is skipped if one is
     undecided and the others hold, and if no run at all succeeded, for example because the kernel
@@ -32,8 +32,8 @@ def examined(commit: str, data: RunData) -> Examined:
 
 
 def differing(commit: str, good: RunData, data: RunData) -> Examined:
-    """Return the answer of a bisection for a commit: whether its runs differ from those of the good
-    commit.
+    """Judge a commit by whether its runs differ from those of the good commit: good, bad or
+    skipped.
 
     Cells are compared as with a baseline, by the study's main metrics. The commit is good if every
     cell is unchanged, or changed by less than the smallest relevant difference, and bad if one is
