@@ -20,7 +20,7 @@ def at_most(
     cell: CellResult, other: CellResult, metric: str, relevant: float, share: float
 ) -> Evidence:
     """Test whether the value of `cell` is smaller than that of `other` by no more than a share of
-    the latter.
+    `other`'s value.
 
     A share of 0 is for a source that says "not less": a relevant difference contradicts it. Whether
     the value of `cell` is smaller at all is not tested. The two answers exclude each other, so each

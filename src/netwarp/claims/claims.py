@@ -97,7 +97,8 @@ class ClaimResult:
 
 
 def evaluate_claims(claims: Iterable[Claim], results: Results) -> list[ClaimResult]:
-    """Judge the claims of a study, in their order, as one family.
+    """Judge the claims of a study, in their order. The error probability is controlled over all of
+    them, as one family.
 
     The chance of even one wrong verdict among them is at most 5 %.
     """

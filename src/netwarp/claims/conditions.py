@@ -78,7 +78,7 @@ def grouped(cells: Iterable[Cell], named: Collection[str | None]) -> dict[Condit
 def pairs(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult, CellResult]]:
-    """Yield each condition in which both selections of cells have one, with these two cells."""
+    """Yield the conditions in which both selections have a cell, each with the two cells."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key, cells in ours.items():
@@ -89,7 +89,7 @@ def pairs(
 def without_partner(
     results: Results, where: Factors, first: Factors, second: Factors
 ) -> Iterable[tuple[Factors, CellResult]]:
-    """Yield each condition in which only one of two selections of cells has one, with that cell."""
+    """Yield the conditions in which only one of two selections has a cell, each with that cell."""
     ours = by_condition(results, {**where, **first}, set(first))
     theirs = by_condition(results, {**where, **second}, set(first))
     for key in [*ours, *theirs]:

@@ -128,7 +128,8 @@ class Effect:
 def evaluate_effects(
     claims: Iterable[Claim], main: Results, controls: Mapping[str, Results]
 ) -> list[Effect]:
-    """Judge the controls of a study, as one family.
+    """Judge the controls of a study. The error probability is controlled over all of them, as one
+    family.
 
     Args:
         claims: the claims that name a control that was run.
@@ -222,8 +223,8 @@ def _seeds(terms: Terms, replicate: int) -> list[int | None]:
 
 
 def _scope(claim: Claim, main: Results, control: Results) -> str | None:
-    """Return as text the levels that the control has of each factor of which the claim has more;
-    None if there is no such factor.
+    """Return as text the levels at which the control was run, for each factor of which it has fewer
+    levels than the claim; None if there is no such factor.
 
     A reason is confirmed only at these levels, which are printed with it.
     """

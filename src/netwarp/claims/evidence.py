@@ -185,7 +185,7 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether the value of `cell` is smaller than that of `other`, by a share of the latter
+    """Test whether the value of `cell` is smaller than that of `other`, by a share of the other's
     that lies between two limits.
 
     With both bounds a lead holds if it is shown to lie between them (an intersection-union test,

@@ -124,7 +124,8 @@ class ExpectationResult:
 def evaluate_expectations(
     expectations: Sequence[Expectation], results: Results
 ) -> list[ExpectationResult]:
-    """Judge the expectations of a study, in their order, as one family.
+    """Judge the expectations of a study, in their order. The error probability is controlled over
+    all of them, as one family.
 
     The probability that even one of them is wrongly judged to hold, or not to hold, is at most 5 %.
     """

@@ -40,7 +40,9 @@ class Planned:
 
 @dataclass(frozen=True)
 class TooFew:
-    """The questions that a study cannot answer with its number of replicates."""
+    """The questions (claims, expectations or comparisons) that a study cannot answer with its
+    number of replicates.
+    """
 
     replicates: int
     """Number of replicates that each cell has at the end."""
@@ -196,8 +198,8 @@ values show that."""
 def _needed_by_expectations(
     expectations: Sequence[Expectation], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Return the smallest number of replicates that each expectation would need if there were no
-    spread, by its text.
+    """Return the smallest number of replicates that could decide each expectation if there were no
+    spread, by the expectation's text.
     """
     random = [any(c.is_random for c in _cells_expected(each, cells)) for each in expectations]
     differ = alpha / max(1, sum(random))
@@ -309,8 +311,8 @@ def _planned(study: Study, filters: Sequence[str], *, in_real_time: bool) -> lis
 def _needed_by_claims(
     claims: Sequence[Claim], cells: Sequence[Planned], alpha: float
 ) -> dict[str, int]:
-    """Return the smallest number of replicates that each claim about something random needs, by its
-    id.
+    """Return the smallest number of replicates that could decide each claim about something random,
+    by the claim's id.
 
     Of k claims, Holm's procedure tests the first at 1/k of the error probability. That counts for
     all of them, because all small differences have the same probability of an unseen mode, and all
