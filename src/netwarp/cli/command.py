@@ -29,8 +29,8 @@ class _Levels(click.ParamType[list[str]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[str]:
-        """Return the levels of a list. Each is checked if the type of the option can be read
-        here.
+        """Return the levels in a list with commas. Each is checked here if that is possible without
+        the models of a study.
         """
         command = str(ctx.info_name if ctx else None)
         return checked_levels(self.row, value, command, param.opts[0] if param else None)

@@ -185,7 +185,7 @@ def ns3_install() -> None:
 
 
 def install_ns3() -> str:
-    """Install ns-3 if it is missing, and print messages during that.
+    """Install ns-3 if it is missing, and print messages about the progress.
 
     Returns:
         The path of the Python that has ns-3.

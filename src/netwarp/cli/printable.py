@@ -29,7 +29,9 @@ class PrintableConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Render what is to be printed, including progress bars, which draw themselves."""
+        """Render text with control characters escaped, also that of progress bars, which draw
+        themselves.
+        """
         for segment in super().render(renderable, options):
             is_own = segment.control is not None
             yield segment if is_own else segment._replace(text=without_controls(segment.text))

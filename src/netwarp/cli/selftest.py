@@ -130,7 +130,7 @@ def selftest(
 def run_tests(
     tests: Sequence[SelfTest], study: Study | None, repeat: int, jobs: int | None, out: Path | None
 ) -> tuple[Sequence[Row], Path | None]:
-    """Run those of the tests that lack nothing as a study. Return how all tests ended, and the run
+    """Run the tests that lack nothing as a study. Return how all tests ended, and the run
     directory; None if no test could run.
     """
     from netwarp.cli.running import command_line, progress_bar

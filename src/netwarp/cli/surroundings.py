@@ -92,7 +92,7 @@ def refuse_little_memory() -> str | None:
 
 
 def open_standard_streams() -> None:
-    """Open the null device in place of standard streams that are closed.
+    """Open the null device for each standard stream that is closed.
 
     Otherwise the next file that is opened would get such a descriptor, and receive what is printed.
     """

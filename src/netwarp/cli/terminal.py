@@ -70,7 +70,7 @@ def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | 
 
 
 def _of_results(error: Exception) -> Exception:
-    """Return an error of a check as an error about results: runs were carried out, so that it must
+    """Convert an error of a check to an error about results: runs were carried out, so that it must
     not count as a refusal.
     """
     return ResultError(str(error)) if isinstance(error, InputError) else error
