@@ -108,9 +108,7 @@ class Location:
         return self._search(alpha, near)
 
     def _search(self, alpha: float, low: float) -> float:
-        """Return `_reach`, searched from `low` upwards by bisection; infinity if no distance is
-        enough.
-        """
+        """Compute `_reach` by bisection, from `low` upwards; infinity if no distance is enough."""
         if self._missed(math.inf, 2) >= alpha:
             return math.inf
         high = max(low, math.log(unseen.MODE_FACTOR) if self.is_log else self.error, ROUNDING)
@@ -125,7 +123,7 @@ class Location:
         return high
 
     def _student_reach(self, alpha: float) -> float:
-        """Return `_reach` by Student's t alone."""
+        """Compute `_reach` by Student's t alone."""
         each = (self, *(self.cautious or ()))
         lowest: list[float] = [
             one.value - one.error * student_quantile(one.degrees, 1 - alpha)

@@ -44,8 +44,8 @@ class Estimate:
 
     @property
     def all_equal(self) -> bool:
-        """Whether there are several samples and all are equal. They are exact if, besides, nothing
-        was planned to be random.
+        """Whether there are several samples and all are equal. If nothing in the plan was random,
+        they are exact.
         """
         return self.n > 1 and self.minimum == self.maximum
 
