@@ -39,7 +39,8 @@ def refuse_another_study(plan: Sequence[PlannedRun], directory: RunDirectory) ->
 def refuse_other_programs(
     earlier: Mapping[str, Any], now: Mapping[str, Any], directory: RunDirectory
 ) -> None:
-    """Refuse a directory whose runs were measured with another kernel or endpoint than today's.
+    """Refuse a directory whose runs were measured with another kernel or endpoint than the present
+    one.
 
     Raises:
         RunDirectoryError: they were measured with another, or this is unknown.
@@ -67,7 +68,7 @@ def refuse_other_programs(
 
 
 def refuse_other_files(files: FilesRead | None, directory: RunDirectory) -> None:
-    """Refuse a directory whose runs were measured when programs read other files than today's.
+    """Refuse a directory if files that the programs of its runs read have changed since.
 
     Raises:
         RunDirectoryError: a file has changed since, or this is unknown.

@@ -158,7 +158,9 @@ def check(pending: Sequence[PlannedRun], backend: Backend, directory: RunDirecto
 
 
 def refuse_jobs(pending: Sequence[PlannedRun], backend: Backend) -> None:
-    """Raise BackendError for the first run that has a job which the backend cannot carry out."""
+    """Raise BackendError if the backend cannot carry out the job of a run; the message names the
+    first such run.
+    """
     for planned in pending:
         reason = backend.refuse(planned.cell.template, planned.job_sha256)
         if reason is not None:

@@ -44,7 +44,7 @@ class FilesRead:
 
     @property
     def sha256(self) -> str:
-        """One hash of all files."""
+        """A single hash over all files."""
         lines = (f"{path}\0{digest}\n" for path, digest in sorted(self.digests.items()))
         return sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 

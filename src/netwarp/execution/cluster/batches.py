@@ -30,7 +30,7 @@ class Waiting:
         """Estimated CPU seconds of a run of each cell, by the cell's index."""
 
     def take(self, guests: int) -> list[PlannedRun]:
-        """Remove and return the next batch: at least one run, unless none is left or may begin.
+        """Remove and return the next batch. It is empty only if no run is left, or none may begin.
 
         Args:
             guests: number of runs that are carried out at a time; towards the end batches become
