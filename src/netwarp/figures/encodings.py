@@ -132,7 +132,9 @@ def _by_series(plan: Layout, values: Sequence[Any], legend: bool) -> Spec:
 
 
 def legend_title(plan: Layout) -> str | None:
-    """Return the legend's title, the factor; None for transports, whose names need none."""
+    """Return the legend's title, which is the factor's; None for transports, whose names need
+    none.
+    """
     return None if plan.series in (None, "transport") else factor_title(plan.series)
 
 

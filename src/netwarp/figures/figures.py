@@ -104,8 +104,8 @@ WRITERS: Mapping[str, Callable[[Path, Chart], None]] = {
 
 
 def _free_name(figure: Figure, taken: set[str]) -> str:
-    """Return a file name for a figure that no other figure has, from what it shows:
-    `completion-time-over-loss`.
+    """Return a file name for a figure, which says what it shows (`completion-time-over-loss`), and
+    which no other figure has.
     """
     metric = re.sub(r"_(bit_)?s$", "", figure.y or figure.kind).replace("_", "-")
     over = f"-over-{figure.x.rsplit('.', 1)[-1].replace('_', '-')}" if figure.x else ""

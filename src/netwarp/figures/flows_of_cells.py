@@ -25,7 +25,7 @@ def workload_and_metric(metric: str) -> tuple[str | None, str]:
 
 
 def refuse_other_metrics(metric: str, key: str, *, beginning: str) -> None:
-    """Refuse a metric that is not one of the flows of a `traffic` workload.
+    """Refuse a metric that is not a metric of the flows of a `traffic` workload.
 
     Args:
         metric: the name of the metric.

@@ -29,7 +29,9 @@ drawn at its number."""
 
 @dataclass(frozen=True)
 class Layout:
-    """A chart's layout. Factors that are neither x nor series make panels."""
+    """The layout of a chart: the factor of the x axis, the factor of the series, and the panels,
+    which all other factors make.
+    """
 
     results: Results
     metric: str

@@ -119,8 +119,8 @@ def _panel(title: str, points: Sequence[Point], theme: Theme) -> Spec:
 
 
 def interval_of(ours: float, interval: Sequence[float] | None) -> tuple[float, float]:
-    """Return the ends of a bar: those of the interval, or the value itself if there is no finite
-    one.
+    """Return the ends of an interval bar. Both are the value itself if the interval is not
+    finite.
     """
     if interval is None or not all(map(math.isfinite, interval)):
         return ours, ours

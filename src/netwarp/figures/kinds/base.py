@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 
 class FigureKind(ABC):
-    """A kind of figure. Its docstring is its description in the key reference."""
+    """The interface of a kind of figure, such as a bar chart. The docstring of a kind is its
+    description in the key reference.
+    """
 
     name: ClassVar[str]
     """Value of a figure's `kind`."""
@@ -82,7 +84,7 @@ class FigureKind(ABC):
 
 
 class MetricKind(FigureKind):
-    """A kind of figure of a metric over the cells."""
+    """A kind of figure that shows a metric of the cells over factors."""
 
     caption: ClassVar[str]
     """First words of the subtitle, which explain the marks and colours."""
@@ -184,7 +186,7 @@ class MetricKind(FigureKind):
 
     def better_text(self, metric: str) -> str:
         """Return a sentence on which values are better, such as "Lower is better."; "" if neither
-        are.
+        lower nor higher values are.
         """
         if metric_named(metric).better == "neither":
             return ""

@@ -59,8 +59,8 @@ class DelayCdf(Cdf):
         return self.titled(figure, plan, distribution(plan, rows, value, share), name)
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the quantity whose quantile the metric is: "Message delay" for "Message delay, 95
-        %".
+        """Return the name of the quantity of which the metric is a quantile: "Message delay" for
+        "Message delay, 95 %".
         """
         return super().shown_text(figure, results).partition(",")[0]
 

@@ -49,7 +49,7 @@ class EnvelopeFigure(MetricKind):
         return self.titled(figure, plan, self._of(plan, rows), name) if rows else None
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Return no marks: envelopes are drawn from records, not from results."""
+        """Return an empty chart: envelopes are drawn from records, not from results."""
         return self._of(plan, [])
 
     def _of(self, plan: Layout, rows: list[Row]) -> Spec:

@@ -37,7 +37,7 @@ class FlowCdf(Cdf):
     caption = "Distribution over the flows of all runs"
 
     def refuse_metric(self, metric: str, key: str) -> None:
-        """Refuse a metric that is not one of flows."""
+        """Refuse a metric that is not a metric of flows."""
         try:
             refuse_other_metrics(metric, key, beginning=TIME)
         except KeyValueError:
@@ -58,7 +58,7 @@ class FlowCdf(Cdf):
         return self.titled(figure, plan, distribution(plan, rows, value, "Share of flows"), name)
 
     def shown_text(self, figure: Figure, results: Results) -> str:
-        """Return the quantity whose statistic the metric is."""
+        """Return the name of the quantity of which the metric is a statistic."""
         return super().shown_text(figure, results).partition(",")[0]
 
 

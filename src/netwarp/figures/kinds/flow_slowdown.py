@@ -54,7 +54,7 @@ class FlowSlowdown(MetricKind):
         refuse_other_metrics(metric, key, beginning=SLOWDOWN)
 
     def chart(self, figure: Figure, plan: Layout) -> Spec:
-        """Return no marks: this kind is drawn from records, not from results."""
+        """Return an empty chart: this kind is drawn from records, not from results."""
         return panels(plan, [], [])
 
     def draw(

@@ -105,7 +105,7 @@ def _fill_decided(plan: Layout, points: Spec) -> None:
 
 
 def _at(axis: Spec, value: float) -> Spec:
-    """Return an encoding with a constant value in place of a field."""
+    """Return an encoding with a constant value instead of a field."""
     return {key: part for key, part in axis.items() if key != "field"} | {"datum": value}
 
 

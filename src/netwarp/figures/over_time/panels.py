@@ -115,7 +115,9 @@ def _parameters(rows: Sequence[Spec]) -> list[Spec]:
 
 
 def _plot(frame: Frame, row: Row, *, with_axis: bool) -> Spec:
-    """Return a row: outages in the background, its own layers, handovers and its name in front."""
+    """Return one row of a panel: outages in the background, its own layers, and in front handovers
+    and the run's name.
+    """
     timeline = row.run.timeline
     layers: list[Spec] = []
     if timeline.outages:

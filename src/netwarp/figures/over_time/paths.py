@@ -194,7 +194,7 @@ def _together_mbit_s(paths: Iterable[_Bottleneck]) -> float | None:
 
 
 def _lines(steps: Sequence[tuple[int, float | None]], end_ns: int) -> list[Line]:
-    """Return a line for each sequence of steps that have a value."""
+    """Return a line for each uninterrupted sequence of steps that have a value."""
     untils_ns = [at_ns for at_ns, _ in steps[1:]] + [end_ns]
     spans = zip(steps, untils_ns, strict=True)
     lines = []

@@ -130,7 +130,7 @@ def bands_over_time(
     legend: bool,
     offset: float = 4,
 ) -> Spec:
-    """Return intervals of time as rectangles, coloured by what was done in them.
+    """Return intervals of time as rectangles, coloured by their labels.
 
     Args:
         frame: the chart's settings.

@@ -48,7 +48,7 @@ class ItemBands:
 
 @dataclass(frozen=True)
 class RunTimeline:
-    """A run over time; lists are empty for what the run does not have."""
+    """The data of a run over time, for a chart; lists are empty for what the run does not have."""
 
     end_s: float
     rtt_ms: list[Line] = field(default_factory=list)
@@ -103,7 +103,7 @@ class RunTimeline:
 
 
 def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline:
-    """Return what was sampled of one link of a run's network, as lines over time.
+    """Return the samples of one link of a run's network, as lines over time.
 
     Raises:
         InputError: the network has no such link, or nothing of the link was sampled.
@@ -150,7 +150,7 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
 
 
 def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
-    """Return where the time of a run went; empty for a failed run."""
+    """Return the causes of a run's time, in intervals; empty for a failed run."""
     if not any(isinstance(each, End) and each.failure is None for each in records):
         return ()
     found = attribution(RunRecords(job, records, workload_of(job)))
