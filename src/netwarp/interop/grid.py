@@ -84,7 +84,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Grid:
-    """All fields of an interop grid."""
+    """A grid of interop results, with a field for each pair of stacks and test case."""
 
     asked: Asked
     fields: Mapping[tuple[str, str, CaseName], Field]

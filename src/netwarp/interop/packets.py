@@ -45,8 +45,8 @@ TIMEOUT_S = 300
 
 @dataclass(frozen=True, slots=True)
 class Datagram:
-    """A UDP datagram with one or more QUIC packets. Each list has the values of those packets or
-    frames that have one, in order.
+    """A UDP datagram with one or more QUIC packets. Each list has a value for each packet or frame
+    that has one, in order.
     """
 
     time_s: float

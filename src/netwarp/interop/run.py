@@ -134,7 +134,8 @@ def _run_case(
 def _judge(
     case: CaseName, directory: RunDirectory, known: Mapping[str, Any], run: RunResult
 ) -> dict[str, Any]:
-    """Return the judgement on a run, the earlier one if it was of the same records.
+    """Return the judgement on a run. An earlier judgement is reused if it was made from the same
+    records.
 
     The capture of a run in which nothing was wrong is removed: with many seeds, captures would fill
     a disk.
@@ -152,9 +153,7 @@ def _judge(
 
 
 def _still_holds(entry: Mapping[str, Any]) -> bool:
-    """Return whether a judgement need not be made again. A run in which nothing was wrong has no
-    capture any more.
-    """
+    """Return whether an earlier judgement is still valid."""
     return entry["wrong"] is None or entry.get("checks") == CHECKS
 
 
