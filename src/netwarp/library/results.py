@@ -180,7 +180,7 @@ class Run:
 
 
 class ProgramsRun(Run):
-    """A server and a client that were run, as `netwarp exec` does."""
+    """The results of a server and a client that were run, as by `netwarp exec`."""
 
     def __init__(self, data: RunData, summary: dict[str, Any]) -> None:
         super().__init__(data)
