@@ -162,7 +162,7 @@ class _Transfer:
         return self._traits.first_timer_ns or transport.sctp.rto_initial_ns
 
     def _request(self) -> None:
-        """Add the time that the request takes to reach the sender, and that of the first byte
+        """Add the time in which the request is sent to the sender, and the first byte comes
         back.
         """
         of_sender = sender(self.run.job)
@@ -189,7 +189,9 @@ class _Transfer:
         self._add(min(began) + delay_ns, {"propagation": delay_ns}, "application")
 
     def _sending(self) -> None:
-        """Add the time from the first byte's arrival to that of the last, sample by sample."""
+        """Add the time from the arrival of the first byte to that of the last one, sample by
+        sample.
+        """
         senders = held_back(self.run)
         for since_ns, until_ns in pairwise(self.bottleneck.moments(self.until_ns, self.end_ns)):
             length_ns = until_ns - since_ns

@@ -113,7 +113,7 @@ def printed_by_workloads(jobs: Iterable[Job]) -> tuple[str, ...]:
 
 
 def of_workload(metric: Metric, workload: str) -> Metric:
-    """Return a metric as that of one of several workloads, with the workload's name in it."""
+    """Return a copy of a metric for one of several workloads, with the workload's name in it."""
     over = metric.over
     return replace(
         metric,
@@ -212,7 +212,7 @@ class _AllWorkloads(ContentReader):
         return min(each.span_ns[0] for each in self.views)
 
     def arrivals(self, job: Job, records: Sequence[Record]) -> Sequence[Arrival]:
-        """Return no arrivals: they belong to a single workload."""
+        """Return an empty list: arrivals belong to a single workload."""
         return ()
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
@@ -304,7 +304,7 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
 def _by_name_in_study(
     sharing: Sequence[tuple[WorkloadView, Arrived]], values: Iterable[float]
 ) -> dict[str, list[float]]:
-    """Return values, one for each workload, grouped by the names that the study gives the
+    """Return the values of several workloads, grouped by the names that the study gives the
     workloads.
     """
     found: dict[str, list[float]] = {}

@@ -24,7 +24,7 @@ _WAYS = {"down": "from its second end to its first", "up": "from its first end t
 def _link_metric(
     name: str, unit: str, better: str, title: str, description: str, source: str, **texts: object
 ) -> tuple[Metric, ...]:
-    """Return a metric of a link, once for each direction."""
+    """Return a link metric twice, once for each direction."""
     return tuple(
         Metric(
             f"link_{name}_{direction}",
@@ -70,7 +70,7 @@ LINK_METRICS = (
 
 
 def of_link(metric: Metric, link: str) -> Metric:
-    """Return a metric of links as that of one link, with the link's name in it."""
+    """Return a copy of a link metric for one link, with the link's name in it."""
     name = f"{PREFIX}{link}.{metric.name.removeprefix('link_')}"
     return replace(metric, name=name, title=f"{metric.title}, {link}", head=name)
 

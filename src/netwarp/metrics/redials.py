@@ -12,7 +12,7 @@ from netwarp.wire import Connection, Handover
 
 @dataclass(frozen=True)
 class Redial:
-    """The connections that replace those of the time before a handover."""
+    """The replacement of a client's connections after a handover."""
 
     moved_ns: int
     """Time in ns at which the client was informed of its new address."""

@@ -13,7 +13,7 @@ Key = TypeVar("Key")
 def share(
     run: RunRecords, shares: Callable[[RunRecords], Mapping[Key, float] | None], key: Key
 ) -> float | None:
-    """Return one share of a run; None if the run's records do not determine it.
+    """Return one of several shares of a run; None if the run's records do not determine it.
 
     Args:
         run: the run.
