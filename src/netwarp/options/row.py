@@ -73,5 +73,5 @@ class Option:
 
 
 def levels_in(text: str) -> list[str]:
-    """Return the texts in a list with commas, such as `0%,1%`."""
+    """Return the items of a list with commas, such as `0%,1%`."""
     return [level.strip() for level in text.split(",")]
