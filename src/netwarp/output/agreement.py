@@ -84,7 +84,7 @@ class Agreement:
 
     @property
     def family(self) -> list[Comparison]:
-        """The comparisons of all cells."""
+        """The comparisons of all cells, which are adjusted together as one family."""
         return [cell.comparison for cell in self.cells]
 
     def count(self, answer: Answer) -> int:

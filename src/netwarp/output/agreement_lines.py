@@ -37,8 +37,8 @@ NOTHING = "–"
 
 
 def agreement_blocks(found: Agreement) -> list[Table | Text]:
-    """Return what is printed: the path in virtual and real time, the cells with their verdicts, and
-    reasons for differences.
+    """Return the texts to print: the path in virtual and real time, the cells with their verdicts,
+    and reasons for differences.
     """
     return [
         *_path_blocks(found),

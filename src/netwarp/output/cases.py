@@ -70,7 +70,7 @@ def cases(data: RunData, compared: BaselineComparison | None = None) -> list[Cas
 
 
 def _runs(data: RunData) -> Iterator[Case]:
-    """Yield one case for all runs of the plan, and one for each that failed."""
+    """Yield a test case for all runs of the plan, and one for each run that failed."""
     failed = data.results.failed
     planned = len(data.results.runs) + len(data.not_done)
     found = f"{len(data.results.runs) - len(failed)} of {planned} runs succeeded"
@@ -100,7 +100,7 @@ def _claims(data: RunData) -> Iterator[Case]:
 
 
 def _cells(data: RunData, compared: BaselineComparison | None) -> Iterator[Case]:
-    """Yield one case for each cell that was compared with a baseline."""
+    """Yield a test case for each cell that was compared with a baseline."""
     if compared is None:
         return
     for by_metric in compared.metrics:

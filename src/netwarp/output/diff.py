@@ -87,7 +87,7 @@ class Difference:
 
     @property
     def family(self) -> list[Comparison]:
-        """The comparisons of all cells."""
+        """The comparisons of all cells, which are adjusted together as one family."""
         return [cell.comparison for cell in self.cells]
 
 

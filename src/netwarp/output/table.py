@@ -116,8 +116,8 @@ def conditions_text(data: RunData) -> str:
 
 
 def _is_of_another(key: str) -> bool:
-    """Return whether a key belongs to a link or to the second path; such keys begin with the name
-    of that.
+    """Return whether a key belongs to a link or to the second path, with whose name it then
+    begins.
     """
     return key.startswith(("link.", SECOND_PATH))
 
