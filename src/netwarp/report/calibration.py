@@ -184,8 +184,8 @@ def _is_numbered(job: Job, direction: Direction) -> bool:
 def _numbered_check(
     job: Job, direction: Direction, lost: int, packets: list[float], *, told_apart: bool
 ) -> tuple[str, Mark]:
-    """Return the check of losses by packet number: those expected among each run's packets are
-    exact.
+    """Return the check of losses that are defined by packet number; the number expected among the
+    packets of each run is exact.
     """
     loss = getattr(job.paths[0], direction).loss
     if len(job.paths) > 1 or not isinstance(loss, PeriodicLoss | ListedLoss):

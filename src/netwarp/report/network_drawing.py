@@ -48,7 +48,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class DrawnLink:
-    """A link between two nodes."""
+    """A link in the drawing, between two nodes."""
 
     first: Place
     second: Place
@@ -70,7 +70,9 @@ class DrawnLink:
 
 @dataclass(frozen=True)
 class DrawnFlow:
-    """Workloads between the same groups of hosts, or programs on several of them."""
+    """A flow in the drawing: workloads between the same groups of hosts, or programs on several of
+    them.
+    """
 
     points: str
     """Route of the flow's packets, as the points of an SVG polyline; empty for programs on several
@@ -82,7 +84,7 @@ class DrawnFlow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A network as it is drawn; lengths are in pixels."""
+    """The drawing of a network; lengths are in pixels."""
 
     left: float
     top: float
@@ -98,8 +100,8 @@ class Drawing:
 
 
 def network_drawing(data: RunData) -> Drawing | None:
-    """Draw the network of a study's cells, the largest if they have several; None if cells have one
-    client and one server.
+    """Draw the network of a study's cells; if there are several networks, the largest. None if
+    cells have one client and one server.
     """
     jobs = [data.job(cell.runs[0].run) for cell in data.results.cells]
     return drawing_of([job for job in jobs if job is not None])
@@ -179,16 +181,16 @@ def _links(
 
 @dataclass(frozen=True)
 class LinkDoes:
-    """What a link does to packets in each direction, such as delay and loss, in all cells; empty if
-    nothing.
+    """The effects of a link on packets in each direction, such as delay and loss, in all cells;
+    empty if there are none.
     """
 
     up: str
     down: str
 
     def lines(self, up_name: str, down_name: str) -> tuple[str, ...]:
-        """Return a line for each direction that does something to packets, or one line if both do
-        the same.
+        """Return a line for each direction that affects packets, or one line if both have the same
+        effects.
         """
         if self.up == self.down:
             return (f"both ways: {self.up}",) if self.up else ()
@@ -207,9 +209,7 @@ def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
 
 
 def _in_all_cells(cells: Iterable[Sequence[str]]) -> str:
-    """Return as text what a direction of a link does to packets in all cells, property by
-    property.
-    """
+    """Return as text the effects of one direction of a link in all cells, property by property."""
     return ", ".join(filter(None, map(_distinct, zip(*cells, strict=True))))
 
 
@@ -243,8 +243,8 @@ def _common_start(lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _effects(impairments: Impairments) -> tuple[str, ...]:
-    """Return what a direction of a link does to packets: a text for each property, "" if it has
-    none.
+    """Return the effects of one direction of a link on packets: a text for each property, "" if the
+    link does not have it.
     """
     rate_bit_s, delay_ns = impairments.rate_bit_s, impairments.delay_ns
     discipline = impairments.discipline
