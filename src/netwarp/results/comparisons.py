@@ -61,7 +61,7 @@ class Comparisons:
     @property
     def with_values(self) -> Comparisons:
         """Return the comparisons without the conditions in which no run has a value of the metric,
-        for example because the metric's workload is not run in them.
+        for example because they do not include the metric's workload.
         """
         groups = tuple(
             group
@@ -79,14 +79,14 @@ class Comparisons:
         return sorted(found, key=lambda each: self.replicates_needed(each) or math.inf)
 
     def replicates_needed(self, comparison: Comparison) -> int | None:
-        """Return the number of replicates that would decide this comparison; None if there is no
-        such number of a practicable size. See `netwarp.estimate.comparison`.
+        """Return the number of replicates that would decide this comparison; None if too many would
+        be needed. See `netwarp.estimate.comparison`.
         """
         return self.needed_at(comparison, comparison.share)
 
     def needed_at(self, comparison: Comparison, share: float) -> int | None:
         """Return the number of replicates that would decide this comparison if it is tested with
-        `share` of the error probability; None if there is no such number of a practicable size.
+        `share` of the error probability; None if too many would be needed.
         """
         return replicates_needed(comparison, self.comparisons, self.alpha, share)
 

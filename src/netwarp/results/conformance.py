@@ -23,7 +23,8 @@ def workload_compared(results: Results) -> str | None:
 
 
 def with_conformance(results: Results, kept: Kept) -> Results:
-    """Add the conformance of each contender's performance envelope to that of the first.
+    """Add the metric of conformance to the runs: how well each contender's performance envelope
+    matches that of the first contender.
 
     A run is compared with the first contender's next replicate under the same condition; the last
     replicate is compared with the first. So no run of the first contender is compared with itself,
