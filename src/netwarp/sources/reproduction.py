@@ -213,7 +213,9 @@ class StudyOutcome:
 
     @property
     def families(self) -> int:
-        """Number of families of verdicts, in each of which a wrong one has a probability of 5 %."""
+        """Number of families of verdicts. In each family the probability of a wrong verdict is at
+        most 5 %.
+        """
         of_sensitivities = [
             result for each in self.sensitivities for result in each.results.values()
         ]
@@ -266,7 +268,7 @@ class StudyOutcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The reproduction of a source."""
+    """The reproduction of a source document: the outcomes of its studies."""
 
     source: Source
     directory: Path
@@ -308,12 +310,14 @@ class Reproduction:
 
     @property
     def expected_wrong(self) -> float:
-        """Upper bound of the expected number of families with a wrong verdict: 5 % each."""
+        """Upper bound on the expected number of families with a wrong verdict: 0.05 for each
+        family.
+        """
         return ALPHA * sum(study.families for study in self.studies)
 
     @property
     def any_wrong(self) -> float:
-        """Upper bound of the probability that at least one verdict or reason is wrong by chance.
+        """Upper bound on the probability that at least one verdict or reason is wrong by chance.
 
         It follows from Boole's inequality over all families, even if these have cells, and thus
         random errors, in common.
