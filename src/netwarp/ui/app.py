@@ -48,7 +48,7 @@ class Guarded:
         self._app, self._port, self._token = app, port, token
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request, in the form of ASGI."""
+        """Answer a request (ASGI)."""
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1"): value.decode("latin-1")
@@ -224,7 +224,7 @@ class Pages:
         return report_response((self._folder / name).read_text(encoding="utf-8"))
 
     def diff(self, request: Request) -> Response:
-        """Return what differs between two run directories."""
+        """Return the differences between two run directories."""
         import_what_runs()
         from netwarp.ui.studies import differences_text
 
@@ -277,9 +277,7 @@ class Pages:
 
 
 def turn_of(asked: QueryParams) -> int:
-    """Return the number that a page has given a request, for their order; 0 if it has given
-    none.
-    """
+    """Return the number by which a page orders its requests; 0 if the request has none."""
     turn = asked.get("turn", "")
     return int(turn) if turn.isdecimal() and len(turn) < 10 else 0
 
@@ -293,7 +291,9 @@ def prepare() -> None:
 
 
 def answered(make: Callable[[], dict[str, Any]]) -> Response:
-    """Return what a script of the pages requests, as JSON; for an input error, its message."""
+    """Return the answer to a request of a page's script as JSON; for an input error, its
+    message.
+    """
     try:
         return JSONResponse(make(), background=BackgroundTask(return_memory))
     except NetwarpError as error:

@@ -23,8 +23,8 @@ Place = tuple[float, float]
 
 
 def network_drawing(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return the nodes of a run's network, and its links with what was sampled in each direction;
-    None if there are only two hosts, or too many to draw.
+    """Return the nodes of a run's network, and its links with the samples of each direction; None
+    if there are only two hosts, or too many to draw.
     """
     network = job.network
     if network is None or len(network.hosts) > MOST_HOSTS:
