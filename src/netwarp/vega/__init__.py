@@ -136,7 +136,7 @@ one.
 
 
 def _as_xml_allows(value: Any) -> Any:
-    """Return a specification with U+FFFD in place of each character that SVG cannot contain.
+    """Return a specification in which each character that SVG cannot contain is replaced by U+FFFD.
     Pure.
     """
     if isinstance(value, str):
