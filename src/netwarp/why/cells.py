@@ -20,7 +20,7 @@ MOST_LISTED = 12
 
 def cell_named(data: RunData, name: str | None) -> CellResult:
     """Return the cell with a name: `c003`, or levels such as `transport=tcp,path.loss=1%`. Without
-    a name it is the only one.
+    a name, the only cell is returned.
 
     Raises:
         InputError: no cell has the name, or several have.

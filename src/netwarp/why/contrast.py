@@ -67,8 +67,8 @@ def contrast(
     backend: Backend,
     on_done: Callable[[int], None] = lambda _: None,
 ) -> Contrasts:
-    """Return which limits make two cells differ: each is removed in both cells, or in the only one
-    that has it.
+    """Determine which limits make two cells differ: each is removed in both cells, or in the only
+    one that has it.
     """
     pairs = min(len(one), len(other))
     one, other = one[:pairs], other[:pairs]
