@@ -35,7 +35,7 @@ _NO_BOUND = (
 class Claim(Section):
     """A statement that the results can support or contradict, in one of seven forms: `less` and
     `than`, the same with `grows_with` or `shrinks_with`, `equal`, `flat_over`, `linear_over`,
-    `published`. If netwarp cannot test a sentence, `not_testable` says why.
+    `published`. If netwarp cannot test a statement, `not_testable` says why.
     """
 
     impossible: ClassVar[Mapping[str, str]] = dict.fromkeys(

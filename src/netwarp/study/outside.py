@@ -84,7 +84,7 @@ def _changed(
     of_path: Callable[[Table], Mapping[str, Reader]],
     of_transport: Mapping[str, Reader],
 ) -> Table:
-    """Return the study with the names of everything that lies outside of it replaced by contents.
+    """Return the study, in which the contents of files and stacks replace their names.
 
     Args:
         study: the study's tables.
@@ -119,8 +119,8 @@ def _tables(study: Table, kind: str) -> list[tuple[str, Table]]:
 
 
 def _read(study: Table, place: str, varied: str, readers: Mapping[str, Reader]) -> Table:
-    """Return the study with the names replaced in a section, and in levels of the factors that vary
-    it.
+    """Return the study, in which contents replace the names of files and stacks in one section, and
+    in levels of the factors that vary it.
 
     Args:
         study: the study's tables.

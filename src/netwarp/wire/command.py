@@ -130,7 +130,7 @@ Extraction = Annotated[
 
 
 class Listening(Wire):
-    """A socket in the server's namespace listens (TCP, UDP or SCTP)."""
+    """The program is ready when a socket in its host's namespace listens (TCP, UDP or SCTP)."""
 
     kind: Literal["listening"]
     """Always `listening`."""
@@ -139,7 +139,7 @@ class Listening(Wire):
 
 
 class Line(Wire):
-    """The server has printed a line."""
+    """The program is ready when it has printed a matching line."""
 
     kind: Literal["line"]
     """Always `line`."""
@@ -148,7 +148,7 @@ class Line(Wire):
 
 
 class ReadyFile(Wire):
-    """A file exists."""
+    """The program is ready when a file exists."""
 
     kind: Literal["file"]
     """Always `file`."""

@@ -87,7 +87,7 @@ class Job(Wire):
 
     @property
     def names_workloads(self) -> bool:
-        """Whether records and metrics of the run have the workload's name."""
+        """Whether records and metrics of the run contain the names of its workloads."""
         return any(each.name is not None for each in self.workloads)
 
     @property
@@ -96,7 +96,7 @@ class Job(Wire):
         return self.workloads[0].workload.direction
 
     def with_only(self, **changed: object) -> Job:
-        """Return the job with other values for fields of its only workload."""
+        """Return a copy of the job in which fields of its only workload have other values."""
         return self.model_copy(update={"workloads": (self.only.model_copy(update=changed),)})
 
 

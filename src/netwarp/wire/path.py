@@ -246,7 +246,7 @@ class PeriodicLoss(Wire):
         return 1 / self.packets
 
     def lost_of(self, packets: int) -> int:
-        """Return how many of the first packets of a run, in this number, are lost."""
+        """Return how many of the first `packets` packets of a run are lost."""
         return packets // self.packets
 
 
@@ -270,7 +270,7 @@ class ListedLoss(Wire):
         return 0.0
 
     def lost_of(self, packets: int) -> int:
-        """Return how many of the first packets of a run, in this number, are lost."""
+        """Return how many of the first `packets` packets of a run are lost."""
         return sum(number <= packets for number in self.numbers)
 
 

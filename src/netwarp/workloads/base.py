@@ -233,7 +233,7 @@ class Workload(ContentReader, ABC, Generic[W]):
         return ()
 
     def reads(self, job: Job) -> Reads | None:
-        """Return what a run reads of this machine's files; None if it reads none."""
+        """Return the files of this machine that a run may read; None if it reads none."""
         stacks = job.only.transport.stacks
         return Reads(tuple(each.program for each in stacks)) if stacks else None
 

@@ -45,17 +45,17 @@ pub struct Command {
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub enum Ready {
-    /// A socket in the server's namespace listens (TCP, UDP or SCTP).
+    /// The program is ready when a socket in its host's namespace listens (TCP, UDP or SCTP).
     Listening {
         /// The port; null for any.
         port: Option<u16>,
     },
-    /// The server has printed a line.
+    /// The program is ready when it has printed a matching line.
     Line {
         /// A regular expression that matches a part of the line.
         pattern: String,
     },
-    /// A file exists.
+    /// The program is ready when a file exists.
     File {
         /// The file's absolute path, as the server sees it.
         path: String,

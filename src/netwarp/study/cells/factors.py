@@ -117,8 +117,8 @@ def read_factors(
 
 
 def flat_factors(factors: Table) -> Table:
-    """Convert ``path.loss = […]`` under [factors] to ``"path.loss" = […]``, in a table with
-    places.
+    """Convert ``path.loss = […]`` under [factors] to ``"path.loss" = […]``, in a table that knows
+    where values were written.
     """
     flat = flattened(factors.plain())
     return Table({key: Written(each, factor_key(key)) for key, each in flat.items()}, "factors")
@@ -149,7 +149,7 @@ def flattened(factors: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _levels(key: str, values: Any, workloads: Sequence[str], named: Named) -> tuple[Level, ...]:
-    """Return a factor's levels; refuse what cannot vary, and levels that are equal."""
+    """Return a factor's levels; refuse a key that cannot vary, and levels that are equal."""
     _refuse_what_cannot_vary(key, workloads, named)
     if not isinstance(values, list) or not values:
         reason = "a factor is a list of at least one level"

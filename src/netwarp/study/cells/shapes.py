@@ -57,7 +57,9 @@ def delayed(path: Table, place: str, **delays: int) -> Table:
 
 
 def _bare_link(path: Table, **delays: int) -> Table:
-    """Return the table of a link that has only the path's packet sizes, and delays."""
+    """Return the table of a link that has the path's packet sizes and the given delays, but nothing
+    else.
+    """
     of_path = {key: path[key] for key in ("ip", "mtu") if key in path}
     return delayed(Table(of_path, path.place), "topology.rtts", **delays)
 

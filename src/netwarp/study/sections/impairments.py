@@ -95,7 +95,7 @@ class AskedImpairments:
 
 
 def refuse_impossible(impairments: AskedImpairments, direction: Direction) -> None:
-    """Refuse impairments that the kernel does not support at all, or not together.
+    """Refuse impairments, and combinations of them, that the kernel does not support.
 
     Raises:
         KeyValueError: some are not supported; the error names the key.

@@ -9,7 +9,9 @@ from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 
 
 def property_fields() -> dict[str, Any]:
-    """Return a field for each key of each row, as arguments of `pydantic.create_model`."""
+    """Return the fields of a model that has the keys of all path properties, as arguments of
+    `pydantic.create_model`.
+    """
     made = {}
     for row in PATH_PROPERTIES:
         made[row.key] = _field(row, row.help, row.default)
@@ -34,7 +36,7 @@ def _field(row: PathProperty, description: str, default: Any = None) -> Any:
 
 
 def value_type(row: PathProperty) -> Any:
-    """Return the type of a row's values."""
+    """Return the type of the values of a path property."""
     return getattr(netwarp.fields, row.type)
 
 

@@ -116,8 +116,8 @@ class BulkWorkload(Workload[wire.Bulk]):
         return of_kind(records, Download) if leaves_file(job) else received(job, records)
 
     def end_ns(self, job: Job, records: Sequence[Record]) -> int:
-        """Return the time of the last byte at the receiver, of its program's end, or of the
-        abort.
+        """Return when the transfer ended: with the last byte at the receiver, with the end of its
+        program, or with the abort.
         """
         if leaves_file(job):
             return max(each.ended_ns for each in of_kind(records, Download))

@@ -51,8 +51,8 @@ def _is_whole(merged: Merged, bulk: Bulk) -> bool:
 
 
 def _difference_of_broken_off(job: Job, bulk: Bulk, records: Sequence[Record]) -> str | None:
-    """Return the reason why a receiver's record of an aborted transfer contradicts itself or the
-    job; None if it does not. The sender has no record.
+    """Return how a receiver's records of an aborted transfer contradict the job; None if they do
+    not. The sender has no record.
     """
     came = [each for each in of_kind(records, Transfer) if each.side == receiver(job)]
     numbers = [each.chunk for each in came]

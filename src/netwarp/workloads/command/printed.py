@@ -66,7 +66,7 @@ class PrintedSection(Section):
 
 
 def refuse_names_without_unit(names: Mapping[str, PrintedSection]) -> None:
-    """Check that the names of metrics end in a unit.
+    """Refuse metrics whose names do not end in a unit.
 
     Raises:
         KeyValueError: a name does not end in a unit.

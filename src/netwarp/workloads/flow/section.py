@@ -48,7 +48,7 @@ class FlowSection(ArrivalsSection):
 
     @property
     def lone_message_bytes(self) -> int:
-        """Size of a message in bytes, each of which arrives or is lost independently."""
+        """Size in bytes of the messages, each of which arrives or is lost independently."""
         return self.payload_bytes
 
     @property

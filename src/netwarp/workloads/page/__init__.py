@@ -108,9 +108,7 @@ class PageWorkload(Workload[wire.Page]):
         return max(each.response_end_ns for each in of_kind(records, Resource))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Return the reason why a record of the client contradicts itself or the job; None if none
-        does.
-        """
+        """Return how the client's records contradict each other or the job; None if they do not."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

@@ -133,7 +133,9 @@ class PageSection(WorkloadSection):
 
     @property
     def usual_transport(self) -> TransportKind:
-        """The transport of the study's version of HTTP, with encryption."""
+        """The encrypted transport of the study's version of HTTP, which is used if the study names
+        none.
+        """
         return next(kind for kind in self._carriers if TRANSPORTS[kind].is_encrypted)
 
     @property

@@ -8,9 +8,7 @@ from netwarp.wire import Page, PageLoad, Record, Resource
 
 
 def difference(page: Page, records: Sequence[Record]) -> str | None:
-    """Return the reason why a record of the client contradicts itself or the job; None if none
-    does.
-    """
+    """Return how the client's records contradict each other or the job; None if they do not."""
     loaded = of_kind(records, Resource)
     times = Counter(each.resource for each in loaded)
     for index, expected in enumerate(page.resources):

@@ -30,8 +30,8 @@ class RequestResponseWorkload(ScheduledWorkload[wire.RequestResponse]):
         return 2 * (self.of(job).messages or 0)
 
     def server_refusal(self, job: Job) -> None:
-        """Return None: a server answers only requests with the run's token, and a limited number of
-        them.
+        """Return None: a server does not refuse the workload, because it answers only requests with
+        the run's token, and a limited number of them.
         """
 
     def most_content_bytes(self, job: Job) -> int:

@@ -41,7 +41,9 @@ class StreamWorkload(Workload[wire.Stream]):
         return stream.qualities[-1].segment_bytes * stream.watch_ns // stream.segment_ns
 
     def server_refusal(self, job: Job) -> None:
-        """Return None: all content is generated from seeds."""
+        """Return None: a server does not refuse the workload, because all content is generated from
+        seeds.
+        """
 
     def real_path_refusal(self, job: Job) -> str | None:
         """Return the reason why the workload cannot run over a real path: the player needs to know
@@ -86,9 +88,7 @@ class StreamWorkload(Workload[wire.Stream]):
         return max(_ends_ns(records))
 
     def difference(self, job: Job, records: Sequence[Record]) -> str | None:
-        """Return the reason why a record of the player contradicts itself or the job; None if none
-        does.
-        """
+        """Return how the player's records contradict each other or the job; None if they do not."""
         return verdict.difference(self.of(job), records)
 
     def chart_end_ns(self, records: Sequence[Record]) -> int | None:

@@ -7,9 +7,7 @@ from netwarp.wire import CutSegment, PlayEnd, Player, Record, Segment, Stream
 
 
 def difference(stream: Stream, records: Sequence[Record]) -> str | None:
-    """Return the reason why a record of the player contradicts itself or the job; None if none
-    does.
-    """
+    """Return how the player's records contradict each other or the job; None if they do not."""
     segments = of_kind(records, Segment)
     if not segments and stream.viewer_clock == "play":
         return "the player got no segment"
