@@ -55,7 +55,7 @@ class RunData:
 
     @property
     def kept(self) -> RunDirectory:
-        """The run directory, for reading what is not in memory."""
+        """The files of the run directory, for data that is not in memory."""
         return RunDirectory(self.place or self.directory)
 
     @property
@@ -65,7 +65,7 @@ class RunData:
 
     @property
     def unfinished_text(self) -> str | None:
-        """Note that planned runs are missing; None if all have ended."""
+        """Return a note that planned runs are missing; None if all have ended."""
         if not self.not_done:
             return None
         done = len(self.results.runs)
@@ -82,8 +82,8 @@ class RunData:
 
     @property
     def limit_text(self) -> str | None:
-        """Note that replicates were not added because of a time limit; None if none was left
-        out.
+        """Return a note that replicates were not added because of a time limit; None if none was
+        left out.
         """
         length_s = self.provenance.get("time_limit_s")
         if length_s is None:
@@ -133,7 +133,8 @@ class RunData:
         return [compare_contenders(self.results, metric) for metric in main_metrics(self.results)]
 
     def asked(self, metrics: Sequence[str], against: Mapping[str, str]) -> RunData:
-        """Return the same results with other main metrics, or another level to compare against.
+        """Return the same results, evaluated by other main metrics, or compared against another
+        level.
 
         Args:
             metrics: main metrics; empty for those of the study.
@@ -169,8 +170,8 @@ class RunData:
 
     @property
     def bimodal_text(self) -> str | None:
-        """Note on cells whose values of a main metric form two groups (modes); None if there are
-        none.
+        """Return a note on cells whose values of a main metric form two groups (modes); None if
+        there are none.
         """
         return bimodal_text(self.results, [compared.metric for compared in self.answers])
 
@@ -183,7 +184,7 @@ class RunData:
 
     @cached_property
     def expectations(self) -> list[ExpectationResult]:
-        """The results on the study's expectations."""
+        """The results of the study's expectations."""
         from netwarp.claims import evaluate_expectations
 
         return evaluate_expectations(self.study.expectations, self.results)

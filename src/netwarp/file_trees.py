@@ -33,7 +33,9 @@ def current_umask() -> int:
 
 @dataclass(frozen=True)
 class Entry:
-    """A name in a directory of the tree. It is visited before the names below it."""
+    """An entry of a directory in the tree, such as a file or a directory. It is visited before the
+    entries below it.
+    """
 
     folder: int
     """Descriptor of the directory that contains the entry, which is valid only during the call that

@@ -61,7 +61,7 @@ def run(
     observer: Observer | None = None,
     anew: bool = False,
 ) -> RunData:
-    """Plan a study, carry out the runs that have not run yet, and read the results.
+    """Plan a study, carry out the runs that are not kept from earlier, and read the results.
 
     Args:
         study: the study, with all overrides applied.

@@ -25,7 +25,9 @@ GRANT_MS = 4
 
 
 class Draws:
-    """Random numbers that are derived from a text, the same in every version of Python."""
+    """A generator of random numbers that are derived from a text: the same in every version of
+    Python.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -206,7 +206,7 @@ class RunDirectory:
         return partial
 
     def finish(self, run: str, status: Status) -> None:
-        """Give the directory of a run that has ended its final name, in one step."""
+        """Rename the directory of a run that has ended to its final name, in one step."""
         partial = self.partial_path(run)
         written = replace(status, records_sha256=file_sha256(partial / RECORDS_FILE))
         write_json(partial / STATUS_FILE, written.to_json())
@@ -329,7 +329,9 @@ class RunDirectory:
             return False
 
     def drawn(self, version: str) -> str:
-        """Return what marks results and report as up to date: the version, and hashes."""
+        """Return the text that marks results and report as up to date: the version, and hashes of
+        files.
+        """
         files = (self.results_file, self.packets_file, self.summary_file, self.report_file)
         hashes = [f"{file_sha256(file)} {file.name}" for file in files]
         return "\n".join([version, *hashes]) + "\n"

@@ -37,8 +37,8 @@ def file_sha256(path: Path) -> str | None:
 
 
 def require_regular(path: Path) -> None:
-    """Refuse a path that is not itself a regular file (but a link, a device or a pipe) of a size
-    that can be read.
+    """Refuse a path that is a link, a device or a pipe instead of a regular file, or a file that is
+    too large to be read.
 
     Raises:
         OSError: it does not exist, or is something else than such a file.
@@ -146,7 +146,7 @@ def closed_to_others(path: Path) -> Iterator[None]:
 
 
 def missing_folders(path: Path) -> list[Path]:
-    """Return those of a folder and its parents that do not exist, beginning with the folder."""
+    """Return which of a folder and its parent folders do not exist, beginning with the folder."""
     return [folder for folder in (path, *path.parents) if not is_there(folder)]
 
 

@@ -31,8 +31,8 @@ class Status:
     """
 
     def __post_init__(self) -> None:
-        """Change the reason to what a terminal can show in a line, because it may come from a
-        program, a server, or a run directory of somebody else.
+        """Make the reason one line that a terminal can show, because it may come from a program, a
+        server, or a run directory of somebody else.
         """
         if self.reason is not None:
             object.__setattr__(self, "reason", one_line(self.reason, MOST_REASON_CHARACTERS))

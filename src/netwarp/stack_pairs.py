@@ -53,7 +53,8 @@ def named_stack(named: object, folder: Path, environ: Mapping[str, str] = os.env
 
 
 def paired(*, client: Stack, server: Stack) -> Stack:
-    """Return the server's stack with the client's at the other end.
+    """Return the stack of a connection between two implementations: the server's, with the client's
+    at the other end.
 
     It supports what both support. If a study names no congestion control, each end has its own
     default.

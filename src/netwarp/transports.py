@@ -145,7 +145,9 @@ class TransportTraits:
     """
 
     def header_bytes_over(self, ip_version: Literal[4, 6]) -> int:
-        """Return the bytes of headers between the MTU and the MSS, over a version of IP."""
+        """Return the difference between MTU and MSS in bytes, which is the size of the headers, for
+        a version of IP.
+        """
         return self.header_bytes - IP_HEADER_BYTES + ip_header_bytes(ip_version)
 
 
@@ -348,7 +350,7 @@ def rfc9260_window_bytes(mtu_bytes: int) -> int:
 
 
 def with_two_paths_in_words() -> str:
-    """Return as text the transports that use a second path beside the first."""
+    """Return as text the transports that use a second path in addition to the first."""
     needed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "needed"]
     homed = [kind for kind, traits in TRANSPORTS.items() if traits.second_path == "multihomed"]
     return " or ".join([*needed, *(f"{kind} with multihomed = true" for kind in homed)])

@@ -2,8 +2,8 @@
 
 
 def is_utf8(name: str) -> bool:
-    """Return whether a file's name is valid UTF-8. Python has surrogates in place of bytes that are
-    not.
+    """Return whether a file's name is valid UTF-8. Python represents bytes that are not by
+    surrogates.
     """
     try:
         name.encode()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_RUNS = 8
 NOTHING = "nothing"
-"""Shown in place of a field or record that one side does not have."""
+"""Text that is shown instead of a field or record that one side does not have."""
 
 
 @dataclass(frozen=True)
