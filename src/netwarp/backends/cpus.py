@@ -72,8 +72,8 @@ class CpuTimes:
 
 
 def cpu_times(stat: Path = STAT) -> CpuTimes:
-    """Return the CPU times of the machine, as /proc/stat has them, and those of this process
-    (proc(5), times(2)).
+    """Return the CPU times of the machine, from /proc/stat, and those of this process (proc(5),
+    times(2)).
     """
     ticks = [int(field) for field in stat.read_text().split("\n", 1)[0].split()[1:9]]
     user, nice, system, idle, iowait, irq, softirq, steal = ticks

@@ -38,7 +38,7 @@ def sources_state(folder: Path) -> tuple[tuple[bytes, int, int, int], ...]:
     once a file has been written or replaced.
 
     Raises:
-        OSError: a file was removed meanwhile.
+        OSError: a file was removed while the files were listed.
     """
     found = ((name, os.stat(path)) for name, path in sorted(_files(folder)))  # noqa: PTH116
     return tuple((name, each.st_ino, each.st_size, each.st_ctime_ns) for name, each in found)

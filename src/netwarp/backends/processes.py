@@ -45,8 +45,8 @@ class Processes:
             inherited: further descriptors that the program inherits.
 
         Raises:
-            BackendError: `stop` was called, before or meanwhile: what was killed has measured
-                nothing.
+            BackendError: `stop` was called, before or during the run: a program that was killed has
+                measured nothing.
         """
         with self._lock:
             self._refuse_if_stopped()

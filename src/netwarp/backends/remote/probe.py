@@ -107,9 +107,9 @@ def measure(channel: Channel, server: tuple[str, int]) -> Measured:
 def _exchange_echoes(
     mine: socket.socket, token: bytes
 ) -> tuple[dict[int, int], list[tuple[Datagram, int]]]:
-    """Send echoes at even intervals and receive answers meanwhile; then wait for outstanding
-    answers. Return the time at which each echo was sent, by its number, and the answers with their
-    arrival times.
+    """Send echoes at even intervals, and receive answers at the same time; then wait for
+    outstanding answers. Return the time at which each echo was sent, by its number, and the answers
+    with their arrival times.
     """
     sent: dict[int, int] = {}
     answers: list[tuple[Datagram, int]] = []
