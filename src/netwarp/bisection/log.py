@@ -12,7 +12,7 @@ _ANSWER = re.compile(r"git bisect (good|bad|skip) ([0-9a-f]{40,64})")
 
 
 def entry(examined: Examined, subject: str) -> str:
-    """Return the lines of the log for one commit.
+    """Return the lines of a bisection's log for one commit.
 
     Args:
         examined: the commit, with its answer.
