@@ -197,7 +197,9 @@ class ProgressBar(Observer):
 
 
 def _drawn(console: Console) -> Progress:
-    """Return the progress display; its library is imported only if there is a terminal."""
+    """Return the display that draws the progress bar. Its library is imported only if there is a
+    terminal.
+    """
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
