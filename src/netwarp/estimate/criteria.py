@@ -35,7 +35,7 @@ class Criteria:
         """Return the share of the error probability at which cells with this many replicates are
         tested.
 
-        A cell that got no more replicates after a look was judged at that look, and keeps its
+        A cell to which no replicates were added after a look was judged at that look, and keeps its
         share. By Bonferroni's inequality the probability of a wrong verdict at any of the looks is
         at most 5 %, however the looks depend on each other, and at whichever of them one stops.
         """

@@ -26,7 +26,7 @@ class Scale:
     numbers: Mapping[str, float]
 
     def text(self, label: str) -> str:
-        """Return a level as text, as axes and tables have it: `50 ms`, `1 %`."""
+        """Return a level as text, in the form in which axes and tables show it: `50 ms`, `1 %`."""
         number = f"{self.numbers[label]:.6g}"
         return f"{number} {self.unit}" if self.unit else number
 

@@ -54,7 +54,7 @@ class Location:
         return (self.value - self._reach(alpha), self.value + self._mirrored()._reach(alpha))
 
     def p_above(self, limit: float, sides: int = 1) -> float:
-        """Return the p-value of a value this high if the true value were `limit` or less.
+        """Return the p-value of an estimate this high if the true value were `limit` or less.
 
         Args:
             limit: the largest true value that the test rejects.
@@ -63,11 +63,11 @@ class Location:
         return min(1.0, sides * self._tail_above(limit) + self._missed(self.value - limit, sides))
 
     def p_below(self, limit: float, sides: int = 1) -> float:
-        """Return the p-value of a value this low if the true value were `limit` or more."""
+        """Return the p-value of an estimate this low if the true value were `limit` or more."""
         return self._mirrored().p_above(-limit, sides)
 
     def p_within(self, low: float, high: float) -> float:
-        """Return the p-value for an equivalence: the probability of such a value if the true value
+        """Return the p-value for an equivalence: the probability of this estimate if the true value
         were outside of `low` … `high`.
 
         It is the p-value of two one-sided tests (Schuirmann 1987, J. Pharmacokinetics and
@@ -84,18 +84,18 @@ class Location:
         return min(1.0, tail + missed)
 
     def p_outside(self, low: float, high: float) -> float:
-        """Return the two-sided p-value of such a value if the true value were between `low` and
+        """Return the two-sided p-value of this estimate if the true value were between `low` and
         `high`.
         """
         return min(self.p_below(low, 2), self.p_above(high, 2))
 
     def distance(self, *limits: float) -> float:
-        """Return the distance from the value to the nearest of these limits."""
+        """Return the distance from the estimate to the nearest of these limits."""
         return min(abs(self.value - limit) for limit in limits)
 
     def _reach(self, alpha: float) -> float:
-        """Return the largest distance below the value at which a true mean is not yet rejected, in
-        a two-sided test.
+        """Return the largest distance below the estimate at which a true mean is not yet rejected,
+        in a two-sided test.
         """
         if not self.sampled:
             return self._student_reach(alpha)
