@@ -53,7 +53,7 @@ class FigureKind(ABC):
             own_metrics: metrics that the study itself defines.
 
         Returns:
-            The figure, with levels spelled as the study has them.
+            The figure, with levels spelled as in the study.
 
         Raises:
             KeyValueError: it cannot be drawn; the error's key is the full dotted one.
@@ -100,8 +100,8 @@ class MetricKind(FigureKind):
     def checked(
         self, figure: Figure, key: str, factors: Sequence[Factor], own_metrics: Collection[str]
     ) -> Figure:
-        """Check that the metric and the factors exist, and that all that the kind needs are
-        named.
+        """Check that the metric and the factors of a figure exist, and that it names all that its
+        kind needs.
         """
         keys = [factor.key for factor in factors]
         for name in ("where", "replicate"):

@@ -27,7 +27,7 @@ right.
 
 
 def waterfall_panel(frame: Frame, runs: Sequence[ShownRun]) -> list[Row]:
-    """Return the resources of each run as bars, in the order in which the page has them."""
+    """Return the resources of each run as bars, in the page's order."""
     loading = [run for run in runs if run.timeline.items]
     return [
         Row(run, None, frame.height(_pixels(run)), _layers(frame, run, legend=index == 0))
