@@ -41,8 +41,8 @@ def facts(grid: Grid) -> list[tuple[str, str]]:
 
 
 def cell_lines(grid: Grid, client: str, server: str) -> Iterator[tuple[Result, str]]:
-    """Yield the abbreviations of a pair's test cases for each result, as the runner's table has
-    them.
+    """Yield the abbreviations of a pair's test cases for each result, in the form of the runner's
+    table.
     """
     of_pair = [grid.field(client, server, case) for case in grid.asked.cases]
     results: tuple[Result, ...] = ("succeeded", "unsupported", "failed")
