@@ -88,8 +88,8 @@ UNTIL_FAILURE = frozenset({"program", "calibration"})
 
 
 def metrics_until_failure(job: Job, records: Sequence[Record]) -> dict[str, float]:
-    """Return what the records of a failed run of programs determine: how long the programs that
-    ended had run, what these printed, and the packets on the path until then.
+    """Return the metrics that the records of a failed run of programs determine: how long the
+    programs that ended had run, what these printed, and the packets on the path until then.
 
     Args:
         job: the run's job, with the workload of programs alone.
