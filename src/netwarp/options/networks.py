@@ -24,8 +24,8 @@ of a given size is sent."""
 
 
 def misfits(shape: str | None) -> Mapping[str, Misfit]:
-    """Return the options that are refused with a shape or, if that is None, between two hosts: by
-    name, each with the reason.
+    """Return the options that are refused with a network of this shape (with a path between two
+    hosts, if the shape is None), each with the reason.
     """
     if shape is None:
         reason = "only flows of --rtts or --shape have an end"
