@@ -196,8 +196,8 @@ def _samples(results: Results, metric: str, against: Factors) -> dict[_Key, Samp
 
 
 def _divided(samples: Samples, base: Samples) -> dict[int, Sample]:
-    """Return samples divided by those of the same replicate in `base`; None as the value where that
-    is 0.
+    """Return samples divided by those of the same replicate in `base`. If the divisor is 0, the
+    value is None.
     """
     found = {}
     for replicate in sorted(samples.keys() & base.keys()):

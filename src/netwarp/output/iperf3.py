@@ -109,7 +109,7 @@ def _content_bytes(run: RunResult) -> float:
 
 
 def _content(run: RunResult) -> dict[str, Any] | None:
-    """Return the totals of a transfer as iperf3 has them for TCP; None for a run without
+    """Return the totals of a transfer in iperf3's form for TCP; None for a run without
     transfers.
     """
     seconds, bit_s = run.value("completion_time_s"), run.value("goodput_bit_s")
@@ -123,7 +123,7 @@ def _content(run: RunResult) -> dict[str, Any] | None:
 
 
 def _packets(run: RunResult, records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return the totals of a flow of packets as iperf3 has them for UDP; None for other runs."""
+    """Return the totals of a flow of packets in iperf3's form for UDP; None for other runs."""
     arrived = next((r for r in records if isinstance(r, FlowStats) and r.unit == "packet"), None)
     sent = next((record for record in records if isinstance(record, FlowSent)), None)
     if arrived is None or sent is None or run.value("lost_packets") is None:
@@ -158,7 +158,7 @@ def _cpu_utilization_percent(records: Sequence[Record], seconds: float) -> dict[
 
 
 def _intervals(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return the content received in each second, as iperf3 has it; the last interval may be
+    """Return the content received in each second, in iperf3's form; the last interval may be
     shorter.
 
     Empty if the records have no goodput over time.
