@@ -37,7 +37,7 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class LinkTable:
-    """The links of a study's networks, and the number of rows that are not shown."""
+    """The table of the links of a study's networks, with the number of rows that are left out."""
 
     rows: list[LinkRow]
     hidden: int

@@ -162,7 +162,7 @@ def _host_node(group: HostGroup, place: Place) -> DrawnNode:
 
 
 def _links(
-    network: Network, job: Job, texts: Sequence[LinkDoes], place_of: Mapping[str, Place]
+    network: Network, job: Job, texts: Sequence[LinkEffects], place_of: Mapping[str, Place]
 ) -> list[DrawnLink]:
     """Return the links as they are drawn: one between two nodes, whatever the number of hosts
     there.
@@ -180,7 +180,7 @@ def _links(
 
 
 @dataclass(frozen=True)
-class LinkDoes:
+class LinkEffects:
     """The effects of a link on packets in each direction, such as delay and loss, in all cells;
     empty if there are none.
     """
@@ -198,9 +198,9 @@ class LinkDoes:
         return tuple(f"{name} {does}" for name, does in named if does)
 
 
-def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkDoes]:
+def _link_texts(network: Network, jobs: Sequence[Job]) -> list[LinkEffects]:
     return [
-        LinkDoes(
+        LinkEffects(
             up=_in_all_cells(_effects(job.paths[index].up) for job in jobs),
             down=_in_all_cells(_effects(job.paths[index].down) for job in jobs),
         )
@@ -304,7 +304,7 @@ def _named(members: Sequence[Exchange]) -> str:
 def _in_words(
     network: Network,
     groups: Sequence[HostGroup],
-    texts: Sequence[LinkDoes],
+    texts: Sequence[LinkEffects],
     flows: Sequence[DrawnFlow],
 ) -> str:
     parts = [f"A network of {len(network.hosts)} hosts and {len(network.routers)} routers."]
