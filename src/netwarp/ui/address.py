@@ -19,7 +19,8 @@ MOST_CHARACTERS = 4000
 
 
 def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the options in the pairs of an address; an empty value counts as not given.
+    """Return the options in an address, given as pairs of name and value; an empty value counts as
+    not given.
 
     Raises:
         InputError: there is no option of a name, or a value is too long. Values are checked by the
@@ -42,7 +43,7 @@ def options_of(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
 
 
 def _add_option(given: dict[str, Any], name: str, value: str) -> None:
-    """Add a pair of an address to the options, with the value converted to the option's type."""
+    """Add a pair of an address to the options, with its value converted to the option's type."""
     match OPTIONS[name].takes:
         case Takes.LEVELS:
             given[name] = checked_levels(OPTIONS[name], value, COMMAND)
