@@ -18,7 +18,7 @@ U16 = Annotated[int, Field(ge=0, lt=2**16)]
 class Command(Extended):
     """A server and a client that are installed programs, each in its host's namespaces.
 
-    They see the machine's files, but what they write goes to layers in memory above these.
+    They see the machine's files, but the files that they write are in layers in memory above these.
     """
 
     before: ClassVar[Mapping[str, object]] = {

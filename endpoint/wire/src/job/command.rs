@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A server and a client that are installed programs, each in its host's namespaces.
 ///
-/// They see the machine's files, but what they write goes to layers in memory above these.
+/// They see the machine's files, but the files that they write are in layers in memory above these.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct Command {

@@ -17,7 +17,7 @@ pub enum Workload {
     Stream(Stream),
     /// A server and a client that are installed programs, each in its host's namespaces.
     ///
-    /// They see the machine's files, but what they write goes to layers in memory above these.
+    /// They see the machine's files, but the files that they write are in layers in memory above these.
     Command(Command),
     /// Messages of one size, each sent when it is due, whether or not earlier ones have arrived.
     ///

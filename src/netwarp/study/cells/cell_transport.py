@@ -42,7 +42,7 @@ _OWN_KEYS = frozenset[str]().union(*(traits.own_keys for traits in TRANSPORTS.va
 
 
 class CellTransport(TransportOptions):
-    """A transport with its options, as one cell has it."""
+    """A transport with its options, in one cell."""
 
     kind: NamedTransport
 

@@ -125,7 +125,7 @@ def flat_factors(factors: Table) -> Table:
 
 
 def factor_key(key: str) -> str:
-    """Return a factor's key as the study file has it."""
+    """Return a factor's key in the form that it has in the study file."""
     return f'factors."{key}"' if "." in key else f"factors.{key}"
 
 

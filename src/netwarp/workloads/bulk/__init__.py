@@ -54,8 +54,8 @@ class BulkWorkload(Workload[wire.Bulk]):
         return GUEST_MEMORY_BYTES + (4 * content_bytes >> 20 << 20)
 
     def runs_programs(self, job: Job) -> bool:
-        """Return whether the transfer is done by programs that have the QUIC interop runner's
-        interface.
+        """Return whether the transfer is carried out by programs that have the QUIC interop
+        runner's interface.
         """
         return leaves_file(job)
 
