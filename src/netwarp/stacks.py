@@ -273,7 +273,7 @@ def interop_stack(
     version: str | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Stack:
-    """Return a program that has the interface of the QUIC interop runner as a stack.
+    """Return the stack made of a program that has the interface of the QUIC interop runner.
 
     Args:
         named: the program's path, or the name of a stack whose program also has that interface.

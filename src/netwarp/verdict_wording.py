@@ -119,7 +119,7 @@ def _interval(comparison: Comparison, metric: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The numbers of a comparison as its text has them, in `unit`."""
+    """The numbers of a comparison in the form in which its text shows them, in `unit`."""
 
     unit: str
     effect: float | None
