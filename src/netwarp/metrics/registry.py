@@ -70,8 +70,8 @@ def metric_named(name: str) -> Metric:
 
 
 def workload_and_metric(name: str) -> tuple[str, str]:
-    """Return the workload of a metric's name and the metric's name without it; the workload is
-    empty if the metric is that of a whole run or of a link.
+    """Split the name of a metric into the name of its workload and that of the metric itself. The
+    former is empty for a metric of a whole run or of a link.
     """
     if link_metric_named(name) is not None:
         return "", name
