@@ -1,5 +1,5 @@
-//! Makes the tests of this crate and of those above it link: the program's own build script has the linker wrap these
-//! two functions.
+//! Lets the tests of this crate, and of the crates that use it, link: the build script of netwarp-endpoint has the
+//! linker wrap these two functions, too.
 
 fn main() {
     for symbol in ["clock_gettime", "epoll_wait"] {

@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use netwarp_wire::job::{Job, Path};
 
-/// The version of IP that a run uses; in a run with both, the one that the endpoint's own connections use: IPv6, which
-/// RFC 6724 prefers.
+/// The address family of a run: IPv4 or IPv6. In a run with both, the one that the endpoint's own connections use:
+/// IPv6, which RFC 6724 prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// IPv4: networks are /24s of 10.0.0.0/8.
@@ -25,7 +25,7 @@ impl Family {
         if path.ipv6 { Self::Ipv6 } else { Self::Ipv4 }
     }
 
-    /// Returns the families of a path's addresses, that of the endpoint's own connections first.
+    /// Returns the address families of a path; the one that the endpoint's own connections use comes first.
     pub fn all_of(path: &Path) -> &'static [Self] {
         match (path.ipv6, path.dual) {
             (false, _) => &[Self::Ipv4],
@@ -34,8 +34,8 @@ impl Family {
         }
     }
 
-    /// Returns the address of a host, given the two numbers of its network and its own number there; with host number 0
-    /// the address of the network itself.
+    /// Returns the address of host number `host` in the network with these two numbers; host number 0 gives the address
+    /// of the network itself.
     pub fn address(self, [first, second]: [u8; 2], host: u8) -> IpAddr {
         match self {
             Self::Ipv4 => Ipv4Addr::new(10, first, second, host).into(),
@@ -67,8 +67,8 @@ pub fn prefix_bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 24 } else { 64 }
 }
 
-/// Returns the IPv4 address that a host, a router or a network of a run with both has beside an IPv6 one: that of the
-/// same numbers.
+/// Returns the IPv4 address with the same network and host numbers as an IPv6 address of the run. In a run with both
+/// families, a host, router or network has both.
 pub fn ipv4_beside(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

@@ -28,11 +28,11 @@ struct Handover {
     longest: Option<Gap>,
 }
 
-/// The interval in which the gap in arrivals that a handover causes can begin.
+/// The interval in which a gap in arrivals must begin to be attributed to a handover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The start of the interval, in nanoseconds since the run's epoch. Time without arrivals before it has another
-    /// cause, such as a burst of losses.
+    /// The start of the interval, in nanoseconds since the run's epoch. A gap that begins earlier has another cause,
+    /// such as a burst of losses.
     pub from_ns: u64,
     /// The end of the interval, in nanoseconds since the run's epoch: by then everything sent over the old path has
     /// arrived.
@@ -81,7 +81,7 @@ impl ArrivalLog {
         self.handovers.push(Handover { at_ns, path, span, longest: None });
     }
 
-    /// Returns what the log has recorded: one record for each handover, and one of goodput if anything arrived.
+    /// Returns the log's records: one for each handover, and one of goodput if anything arrived.
     pub fn records(&self) -> Vec<Record> {
         let handovers = self.handovers.iter().map(|handover| {
             Record::Handover(HandoverRecord {
@@ -102,8 +102,8 @@ impl Span {
     }
 }
 
-/// Returns the start of the interval: when the client lost the last of its other paths or, if it still had one, when it
-/// was told of this path.
+/// Returns the start of the interval: when the client was notified of this path or, if it had no other path by then,
+/// when it lost the last one.
 fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let mut attached: Vec<bool> = job.paths.iter().map(|path| path.attached).collect();
     let mut lost_ns = told_ns;
@@ -118,8 +118,8 @@ fn from_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     if attached.contains(&true) { told_ns } else { lost_ns }
 }
 
-/// Returns the end of the interval: the longest RTT of the job's paths after the client was told of this path or, if it
-/// lost the old path later, after that loss.
+/// Returns the end of the interval: one RTT (the longest of the job's paths) after the client was notified of this path
+/// or, if it lost the old path later, after that loss.
 fn until_ns(job: &Job, path: u32, told_ns: u64) -> u64 {
     let elsewhere = |event: &&Event| event.path != path;
     let mut later = job.timeline.events.iter().filter(elsewhere).skip_while(|event| event.at_ns < told_ns);

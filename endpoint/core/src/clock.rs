@@ -1,7 +1,7 @@
 //! The clock that both sides of a run share: `CLOCK_MONOTONIC`. In virtual time it is a *held clock*: it is read when a
 //! wait ends, and keeps that value until the next wait.
 //!
-//! A thread may wait in an [`EventLoop`] of its own instead of in `epoll_wait`. If that returns the time as well, the
+//! A thread may wait in a separate [`EventLoop`] instead of in `epoll_wait`. If that returns the time as well, the
 //! clock is not read at all.
 //!
 //! `build.rs` has the linker redirect every call of `clock_gettime` to [`held_clock`] and every call of `epoll_wait` to
@@ -21,7 +21,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_nanosleep};
 
 use crate::timers;
 
-/// A point of `CLOCK_MONOTONIC`, in nanoseconds.
+/// A point in time of `CLOCK_MONOTONIC`, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(u64);
 
@@ -31,12 +31,12 @@ impl Moment {
         Self(held_clock::now_ns())
     }
 
-    /// Returns the moment at which `CLOCK_MONOTONIC` shows `zero_ns`.
+    /// Returns the point in time at which `CLOCK_MONOTONIC` shows `zero_ns`.
     pub fn after(zero_ns: u64) -> Self {
         Self(zero_ns)
     }
 
-    /// Returns the nanoseconds since the run's epoch; 0 for a moment before it.
+    /// Returns the nanoseconds since the run's epoch; 0 for a time before it.
     pub fn since(self, epoch_ns: u64) -> u64 {
         self.0.saturating_sub(epoch_ns)
     }
@@ -118,8 +118,7 @@ unsafe extern "C" fn __wrap_epoll_wait(
     result
 }
 
-/// Waits in this thread's own event loop, and returns whether `epoll` has events; `None` if the thread has no event
-/// loop of its own.
+/// Waits in this thread's [`EventLoop`], and returns whether `epoll` has events; `None` if the thread has no such loop.
 fn wait_elsewhere(epoll: c_int, timeout_ms: c_int) -> Option<bool> {
     EVENT_LOOP.with_borrow_mut(|event_loop| {
         let event_loop = event_loop.as_mut()?;
@@ -149,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// A single test, because holding the clock affects the whole process, and no other test may run meanwhile. `cargo
-    /// test` runs it in a process of its own through [`child`].
+    /// The test itself, which `cargo test` runs in a separate process (see below): holding the clock affects the whole
+    /// process, so no other test may run there meanwhile.
     #[test]
     #[ignore = "run by held_clock_stands_still_until_epoll_wait, alone in its process"]
     fn child() {

@@ -1,4 +1,4 @@
-//! The state of one end of a connection at one moment, for every stack.
+//! A snapshot of one end of a connection, in the same form for every stack.
 
 /// A sample of one end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +30,16 @@ pub struct ConnectionState {
     pub retrans_packets: u64,
     /// The pacing rate, in bit/s; 0 where the stack does not pace.
     pub pacing_rate_bit_s: u64,
-    /// What has limited the rate of the connection.
+    /// What has limited the connection's sending rate.
     pub limits: Limits,
-    /// Whether all data that the application has written has been sent, and more could be.
+    /// Whether the application limits the sender: all that it has written has been sent, although congestion control
+    /// would allow more.
     pub has_sent_all: bool,
-    /// How losses have been repaired; all zero where the stack does not report it.
+    /// How the sender recovers from losses; all zero where the stack does not report it.
     pub repair: Repair,
 }
 
-/// A sender's recoveries from losses.
+/// The state of a sender's loss recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repair {
     /// Whether the sender is recovering from a loss now.
@@ -50,17 +51,17 @@ pub struct Repair {
     pub timeout_recoveries: u64,
 }
 
-/// What has limited the rate of a connection.
+/// What has limited the sending rate of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limits {
-    /// Three times that the stack has added up since the connection was set up, in nanoseconds: with data to send; of
-    /// that, limited by the peer's receive window; and limited by the send buffer.
+    /// Durations since the connection was set up, in nanoseconds, as the stack counts them: with data to send; of that,
+    /// limited by the peer's receive window; and limited by the send buffer.
     Counted([u64; 3]),
-    /// What the connection is doing at the time of the sample.
+    /// What the sender is doing at the time of the sample.
     Now(Activity),
 }
 
-/// What a connection is doing.
+/// What a sender is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
     /// The sender has neither data to send nor unacknowledged data.
@@ -69,7 +70,7 @@ pub enum Activity {
     Busy,
     /// The sender has more data to send than the peer's receive window allows.
     PeerFull,
-    /// The application has more data to send than the send buffer has room for, and everything in the buffer has been
+    /// The application has more data to send than the send buffer has room for, and all data in the buffer has been
     /// sent.
     BufferFull,
 }

@@ -1,5 +1,5 @@
-//! The receiving end of a content: counts and hashes the bytes that arrive, records when they arrive, and can write
-//! them to a file.
+//! The receiving end of a transfer: counts and hashes the content's bytes as they arrive, records when they arrive, and
+//! can write them to a file.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ pub struct Sink {
     arrivals: Option<Arrivals>,
 }
 
-/// What is known of a content that has been received.
+/// The arrival times, longest gap and hash of received content.
 #[derive(Debug)]
 pub struct Received {
     /// When the first byte was received; for an empty content, when it was expected.
@@ -44,7 +44,7 @@ pub struct Received {
 }
 
 impl Sink {
-    /// Creates a sink for a content of `size_bytes`, which is hashed if `verify`.
+    /// Creates a sink for content of `size_bytes`, which is hashed if `verify`.
     pub fn new(size_bytes: u64, verify: bool) -> Self {
         let hasher = verify.then(new_hasher);
         let (remaining_bytes, first_byte, last_byte, arrivals) = (size_bytes, None, None, None);
@@ -81,8 +81,8 @@ impl Sink {
         self.arrivals.is_some()
     }
 
-    /// Returns how close in time two arrivals may be passed to the sink as one; `None` if gaps are measured, which need
-    /// every arrival, or if arrivals are not recorded.
+    /// Returns the time within which several arrivals may be passed to the sink as one; `None` if gaps are measured,
+    /// which needs every arrival, or if arrivals are not recorded.
     pub fn resolution(&self) -> Option<Duration> {
         let watched = self.arrivals.as_ref().filter(|arrivals| !arrivals.arrival_log.for_gaps)?;
         Some(watched.arrival_log.arrival_log.lock().expect("no holder panics").step() / 2)
@@ -160,7 +160,8 @@ impl Sink {
         }
     }
 
-    /// Returns what has arrived so far of a content that was broken off. If nothing has, its times are now.
+    /// Returns what has arrived of content whose transfer was broken off. If nothing has, both times are the current
+    /// time.
     pub fn arrived(&self) -> Received {
         Received {
             first_byte: self.first_byte.unwrap_or_else(Moment::now),
@@ -170,7 +171,7 @@ impl Sink {
         }
     }
 
-    /// Returns times, longest gap and hash of a content that has arrived completely.
+    /// Returns times, longest gap and hash of content that has arrived completely.
     ///
     /// # Errors
     /// The content has not arrived completely.
@@ -185,7 +186,7 @@ impl Sink {
     }
 }
 
-/// The log in which a sink records arrivals, and how.
+/// The log in which a sink records arrivals, and whether it measures gaps.
 #[derive(Debug, Clone)]
 pub struct WatchedArrivals {
     /// The log, which all sinks of this end share.
@@ -205,7 +206,7 @@ pub struct Gap {
     pub length_ns: u64,
 }
 
-/// Where a sink records arrivals, with the last one and the longest gap so far.
+/// Records a sink's arrivals in a log; keeps the time of the last one and the longest gap so far.
 #[derive(Debug)]
 struct Arrivals {
     arrival_log: WatchedArrivals,

@@ -12,8 +12,8 @@ use nix::sys::mman::{MlockAllFlags, mlockall};
 /// The smallest step in which the heap grows: 256 pages.
 const STEP_BYTES: c_int = 1 << 20;
 
-/// Makes the heap grow in large steps whose pages are mapped at once (`mlockall(2)`), and keep what is freed. Only for
-/// processes that start no threads, since each thread's stack would be mapped at once too.
+/// Makes the heap grow in large steps whose pages are mapped at once (`mlockall(2)`), and keeps freed memory. Only for
+/// processes that start no threads, since each thread's stack would be mapped at once, too.
 pub fn grow_by_large_steps() -> Result<()> {
     for (parameter, value) in [(M_TOP_PAD, STEP_BYTES), (M_TRIM_THRESHOLD, c_int::MAX)] {
         // SAFETY: plain numbers, and no other thread.

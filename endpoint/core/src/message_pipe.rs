@@ -1,5 +1,5 @@
-//! Reads the messages of a role, one per line, from a pipe or a socket. A role writes them to a file descriptor of its
-//! own, as standard output and standard error are its console.
+//! Reads the messages of a role, one per line, from a pipe or a socket. A role writes them to a separate file
+//! descriptor, because standard output and standard error are its console.
 
 use std::fs::File;
 use std::io::Read;
@@ -38,8 +38,8 @@ impl MessagePipe {
         self.unread.is_empty()
     }
 
-    /// Reads what is available, and waits if that is nothing. Returns the messages that are now complete; `None` at the
-    /// end of the pipe.
+    /// Reads what is available, waiting if nothing is. Returns the messages that are now complete; `None` at the end of
+    /// the pipe.
     ///
     /// # Errors
     /// As `read(2)`; or a line is not a message.

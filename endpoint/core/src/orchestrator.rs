@@ -15,7 +15,7 @@ use crate::clock;
 use crate::message_pipe::MESSAGE_FD;
 use crate::usage::Usage;
 
-/// What the order to begin tells a role.
+/// The contents of the order to begin.
 #[derive(Debug)]
 pub struct Begin {
     /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`.

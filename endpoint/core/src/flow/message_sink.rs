@@ -80,8 +80,8 @@ impl MessageSink {
         self.expected.saturating_sub(self.messages.received())
     }
 
-    /// Returns the latest time at which the last message can be due, in nanoseconds of `CLOCK_MONOTONIC`: counted from
-    /// the first arrival, before which it is `None`.
+    /// Returns the latest time at which the last message can be due, in nanoseconds of `CLOCK_MONOTONIC`, counted from
+    /// the first arrival; `None` before that.
     pub fn last_due_ns(&self) -> Option<u64> {
         self.first_at_ns.map(|first_at_ns| first_at_ns.saturating_add(self.last_due_ns))
     }

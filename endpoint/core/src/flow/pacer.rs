@@ -12,7 +12,7 @@ use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
 use super::{HEADER_BYTES, Header, Schedule};
 use crate::clock::Moment;
 
-/// Generates the messages of a flow, and counts what has been sent.
+/// Generates the messages of a flow, and counts the sent ones.
 pub struct Pacer {
     /// The run's epoch, in nanoseconds of `CLOCK_MONOTONIC`; times in messages count from it.
     epoch_ns: u64,
@@ -78,7 +78,7 @@ impl Pacer {
         }
     }
 
-    /// Returns the record of what was sent.
+    /// Returns the record of the messages that were sent.
     pub fn record(&self, side: Side) -> FlowSentRecord {
         FlowSentRecord {
             side,

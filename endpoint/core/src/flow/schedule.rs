@@ -35,7 +35,7 @@ impl Schedule {
         self.fold((0, 0), |(count, _), due_ns| (count + 1, due_ns))
     }
 
-    /// Returns when the message after the one at `at_ns` is due; `None` if the job lists the times and that was the
+    /// Returns when the message after one due at `at_ns` is due; `None` if the job lists the due times and that was the
     /// last.
     fn after(&mut self, at_ns: u64) -> Option<u64> {
         match &self.arrivals {
@@ -58,7 +58,8 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = u64;
 
-    /// Returns when the next message is due. The first is due at the flow's start, unless the job lists the times.
+    /// Returns when the next message is due. The first is due at the flow's start, or at the first time that the job
+    /// lists.
     fn next(&mut self) -> Option<u64> {
         let is_drawn = !matches!(self.arrivals, Arrivals::Trace { .. });
         let due_ns = if self.given == 0 && is_drawn { 0 } else { self.after(self.at_ns)? };

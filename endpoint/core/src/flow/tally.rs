@@ -9,7 +9,7 @@ const QUANTILES: usize = 1000;
 /// Statistics of arrivals, which must be added in the order in which they occur.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// A set of bits: that of each number that has arrived is 1.
+    /// A bitmap of the numbers that have arrived.
     seen: Vec<u64>,
     /// One more than the largest number that has arrived so far: NextExp of RFC 4737.
     next_number: u64,
@@ -55,7 +55,7 @@ impl Tally {
         self.delays_ns.len() as u64
     }
 
-    /// Counts a duplicate of something that has been counted.
+    /// Counts a duplicate of a message or packet that has been counted.
     pub fn duplicate(&mut self) {
         self.duplicates += 1;
     }
