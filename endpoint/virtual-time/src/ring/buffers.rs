@@ -38,7 +38,8 @@ impl Buffers {
         Ok(buffers)
     }
 
-    /// Returns what the kernel has written to a buffer. It does not write to the buffer again until that is given back.
+    /// Returns the bytes that the kernel has written to a buffer. The kernel does not write to the buffer again until
+    /// it is given back.
     ///
     /// # Panics
     /// There is no such buffer.

@@ -7,8 +7,9 @@ use libc::{c_int, in_pktinfo, in6_pktinfo, iovec, msghdr, sockaddr_in, sockaddr_
 use quinn_udp::{EcnCodepoint, RecvMeta, Transmit};
 use socket2::SockAddr;
 
-/// The offset of a control message's contents; below, the multiple to which its length is rounded up (`CMSG_ALIGN`).
+/// The size of a control message's header, and so the offset of its contents.
 const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
+/// The multiple to which a control message's length is rounded up (`CMSG_ALIGN`).
 const ALIGNMENT: usize = align_of::<usize>();
 
 /// The size of the buffer for a datagram's control messages, in bytes: four messages, each with at most a `timespec`.

@@ -68,7 +68,7 @@ pub enum Event {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// The socket with this number, which was watched for it, has buffer space to send.
+    /// A socket that was watched for buffer space to send, given by number, has some.
     Room(u32),
 }
 
@@ -107,7 +107,7 @@ struct Open {
     is_closed: bool,
 }
 
-/// What the results of a wait say about events and the time.
+/// The events and the current time that the results of a wait give.
 #[derive(Debug, Default)]
 struct News {
     is_ready: bool,
@@ -233,6 +233,8 @@ impl Ring {
         unsafe { self.push(&receive.user_data(Token::Receive(number).encode())) }
     }
 
+    /// Queues an operation, passing those already queued to the kernel first if the queue is full.
+    ///
     /// # Safety
     /// The memory to which the operation refers must be valid until its result is there.
     unsafe fn push(&mut self, operation: &squeue::Entry) -> io::Result<()> {
