@@ -1,5 +1,5 @@
-//! The counters of one direction of a path with cold neighbours (MAC addresses are not known at the start): ARP packets
-//! begin or end at the router, and packets that wait there for an ARP reply may never leave.
+//! Counts the packets of one direction of a path with cold neighbours, whose MAC addresses are not known at the start:
+//! the router sends and receives ARP packets itself, and packets that wait there for an ARP reply may never leave.
 
 use anyhow::{Result, ensure};
 use netwarp_wire::job::{Direction, Impairments, Path};
@@ -10,8 +10,8 @@ use crate::netlink::arp::{ARP_BYTES, Counted};
 use crate::network::Network;
 use crate::topology::Topology;
 
-/// How many packets one direction of a path with cold neighbours was offered, delivered, dropped or could not send for
-/// lack of an ARP reply.
+/// The counters of one direction of a path with cold neighbours: how many packets were offered, delivered, dropped, or
+/// not sent for lack of an ARP reply.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Asking {
     /// The counters of the links and of netem, ARP included.
@@ -20,7 +20,7 @@ pub(crate) struct Asking {
     arp_of_sender: u64,
     /// Packets that the router sent in this direction, counted before netem.
     sent: Counted,
-    /// Packets that were lost by number, before the router looked up the next MAC address.
+    /// Packets that were dropped by number (nf_tables), before the router looked up the next hop's MAC address.
     by_number: u64,
 }
 
@@ -69,13 +69,13 @@ impl Asking {
         self.count.accounts_for(self.sent.arp + self.sent.others + self.by_number, impairments)
     }
 
-    /// Returns how many packets other than ARP's came to the router.
+    /// Returns how many packets other than ARP packets arrived at the router.
     fn came(&self) -> u64 {
         self.count.offered_packets.saturating_sub(self.arp_of_sender)
     }
 
-    /// Returns how many more packets the router sent or lost by number than came: its own ICMP errors, for addresses
-    /// that nobody has.
+    /// Returns how many more packets the router sent or dropped by number than arrived: its own ICMP errors, for
+    /// addresses that no host has.
     fn surplus(&self) -> u64 {
         (self.sent.others + self.by_number).saturating_sub(self.came())
     }

@@ -55,10 +55,11 @@ fn balanced(
     bail!("the packets of path {path}, {direction:?}, do not add up: {count:?}")
 }
 
-/// Returns whether packets of a router's own explain why a path's counters do not add up: its answers (`ping router`, a
-/// TTL that ran out) are delivered without having been offered, and packets to it are offered and not delivered.
+/// Returns whether packets from or to the router itself explain why a path's counters do not add up: its own packets
+/// (replies to `ping router`, errors about an expired TTL) are delivered without having been offered, and packets to it
+/// are offered but not delivered.
 ///
-/// The kernel counts both for all of a router's devices together, so they must explain the difference of both
+/// The kernel counts such packets for all devices of a router together, so they must explain the differences of both
 /// directions together. It does not count ARP, which occurs when a program uses an address that is not the host's.
 fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, path_job: &Path) -> Result<bool> {
     let (mut surplus, mut by_number): (i128, i128) = (0, 0);
@@ -112,7 +113,7 @@ fn check_routers(network: &mut Network, topology: &Topology<'_>, job: &Job) -> R
     Ok(())
 }
 
-/// Returns how many more packets a router sent, dropped or holds than came to it or were its own.
+/// Returns how many more packets a router sent, dropped or holds than it received or generated.
 fn router_surplus(network: &mut Network, topology: &Topology<'_>, job: &Job, router: Node) -> Result<i128> {
     let own = network.own_packets(router, &job.paths[0])?;
     // All packets of a router's own are ICMP, and one that it is told to drop counts as sent all the same
@@ -134,7 +135,7 @@ fn router_surplus(network: &mut Network, topology: &Topology<'_>, job: &Job, rou
     Ok(if own.explain(surplus, by_number) { 0 } else { surplus })
 }
 
-/// Reads the queueing disciplines that the job asks for back from the kernel, with their counters.
+/// Reads back from the kernel the queueing disciplines that the job asks for, with their counters.
 pub fn disciplines(network: &mut Network, topology: &Topology<'_>, job: &Job) -> Result<Vec<DisciplineRecord>> {
     let mut records = Vec::new();
     for (path, path_job) in (0..).zip(&job.paths) {

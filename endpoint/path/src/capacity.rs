@@ -68,7 +68,7 @@ struct Capacity {
     peak_bit_s: u64,
     /// When the current rate took effect, in nanoseconds since the run's epoch.
     since_ns: u64,
-    /// How much earlier rates allowed to pass, in billionths of a bit (bit/s times nanoseconds).
+    /// How much data could pass at earlier rates, in billionths of a bit (bit/s times nanoseconds).
     billionths: u128,
     burst_bytes: u64,
     frame_bytes: u64,

@@ -1,5 +1,4 @@
-//! The packet counters of one direction of a path, taken from its devices and netem, and reading them until they add
-//! up.
+//! Reads the packet counters of one direction of a path, from its devices and netem, until they add up.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -17,7 +16,7 @@ const READINGS: u32 = 100;
 /// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Reads counters until they balance, and returns the last reading whether it does or not.
+/// Reads counters until they balance, at most [`READINGS`] times, and returns the last reading.
 ///
 /// Counters are read one after the other, so a packet that moves on in between may be counted in none or in two of
 /// them.

@@ -15,8 +15,8 @@ const SCALE: f64 = 8192.0;
 /// The number of entries of a table: the same as in iproute2's; the kernel takes at most 16384.
 const ENTRIES: usize = 4096;
 
-/// The number of entries of the table of repairs: the most that the kernel takes (`NETEM_DIST_MAX`), because
-/// probabilities are rounded to multiples of its reciprocal.
+/// The number of entries of the delay table for link-layer retransmissions (repairs): the most that the kernel takes
+/// (`NETEM_DIST_MAX`), because probabilities are rounded to multiples of its reciprocal.
 const REPAIR_ENTRIES: usize = 16_384;
 
 const PARETO_SHAPE: f64 = 3.0;

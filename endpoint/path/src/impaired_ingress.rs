@@ -1,5 +1,5 @@
-//! The queueing disciplines that impair a run's incoming packets at a host, where no router of netwarp's is on the path
-//! (between two hosts): creates them, reads their counters, removes them.
+//! Creates the queueing disciplines (qdiscs) that impair a run's incoming packets at a host, reads their counters, and
+//! removes them: for a run between two hosts, where no router of netwarp's is on the path.
 
 use std::net::IpAddr;
 use std::process::id;
@@ -21,7 +21,7 @@ use netwarp_wire::job::{Direction, Impairments};
 use netwarp_wire::record::{CalibrationRecord, ImposedRecord};
 use nix::errno::Errno;
 
-/// The disciplines on a device for incoming packets, and which of them netwarp has to remove.
+/// The qdiscs that impair a device's incoming packets, and which of them netwarp has to remove.
 pub struct ImpairedIngress<'a> {
     direction: Direction,
     impairments: &'a Impairments,
@@ -31,15 +31,15 @@ pub struct ImpairedIngress<'a> {
     has_ingress: bool,
     /// The index of the ifb through which these packets are redirected; `None` before it is created.
     ifb: Option<u32>,
-    /// When all disciplines were in place, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// When all qdiscs were in place, in nanoseconds of `CLOCK_MONOTONIC`.
     since_ns: u64,
 }
 
 impl<'a> ImpairedIngress<'a> {
-    /// Creates the disciplines. If that fails, it removes those already created.
+    /// Creates the qdiscs. If that fails, it removes those already created.
     ///
     /// # Errors
-    /// No device has the address, the device joins packets (GRO), or the kernel refuses; the message says what to do.
+    /// No device has the address, the device merges packets (GRO), or the kernel refuses; the message says what to do.
     pub fn begin(
         incoming: Incoming,
         direction: Direction,
@@ -75,21 +75,23 @@ impl<'a> ImpairedIngress<'a> {
         Ok(())
     }
 
-    /// Creates ingress discipline, ifb and netem. The ingress discipline comes first: a device has at most one, so if
-    /// it can be created, it is this process's own.
+    /// Creates ingress qdisc, ifb and netem. The ingress qdisc comes first: a device has at most one, so if it can be
+    /// created, no other process uses the device for this.
     fn build(&mut self, incoming: Incoming, mtu_bytes: u32) -> Result<()> {
         let (device, name) = (self.device.index, self.device.name.clone());
-        self.take(&[redirect::add_ingress(device)], |errno| match errno {
+        self.send(&[redirect::add_ingress(device)], |errno| match errno {
             Errno::EEXIST => Some(format!(
                 "{name} has an ingress or clsact qdisc already (`tc qdisc show dev {name}`), another run's or somebody else's, and \
                  is left alone: take it away with `tc qdisc del dev {name} ingress` if nobody needs it"
             )),
-            _ => missing(errno, "ingress qdisc", "modprobe sch_ingress"),
+            _ => missing_module_hint(errno, "ingress qdisc", "modprobe sch_ingress"),
         })?;
         self.has_ingress = true;
         let ifb_name = format!("netwarp-{}", id());
         let frame_mtu_bytes = mtu_bytes.max(self.device.mtu_bytes);
-        self.take(&[route::create_ifb(&ifb_name, 0, frame_mtu_bytes)], |errno| missing(errno, "ifb", "modprobe ifb"))?;
+        self.send(&[route::create_ifb(&ifb_name, 0, frame_mtu_bytes)], |errno| {
+            missing_module_hint(errno, "ifb", "modprobe ifb")
+        })?;
         let ifb = Link::from_answer(&self.route.ask(&route::find_link(&ifb_name))?)?.index;
         self.ifb = Some(ifb);
         let options = netem::options(self.impairments);
@@ -97,36 +99,39 @@ impl<'a> ImpairedIngress<'a> {
             Some(shaper) => bottleneck::add_shaped_netem(ifb, &options, &shaper, None),
             None => vec![qdisc::add_netem(ifb, &options)],
         };
-        self.take(&qdiscs, |errno| missing(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf"))?;
+        self.send(&qdiscs, |errno| {
+            missing_module_hint(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf")
+        })?;
         match self.route.transact(&[route::keep_silent(ifb)]) {
             // a kernel without IPv6 needs no filter for it
             Err(NetlinkError::Refused { errno: Errno::EAFNOSUPPORT, .. }) => {}
             silenced => drop(silenced?),
         }
-        self.take(&[route::set_up(ifb)], |_| None)?;
+        self.send(&[route::set_up(ifb)], |_| None)?;
         self.require_in_force()?;
-        self.take(&redirect::redirect(device, incoming, ifb), |errno| {
-            missing(errno, "flower classifier or no mirred action", "modprobe -a cls_flower act_mirred")
+        self.send(&redirect::redirect(device, incoming, ifb), |errno| {
+            missing_module_hint(errno, "flower classifier or no mirred action", "modprobe -a cls_flower act_mirred")
         })?;
         self.since_ns = Moment::now().since(0);
         Ok(())
     }
 
-    /// Sends requests to the kernel; `remedy` turns an error of the kernel's into advice.
-    fn take(&mut self, requests: &[Request], remedy: impl FnOnce(Errno) -> Option<String>) -> Result<()> {
+    /// Sends requests to the kernel. `hint` returns what to tell the user about an error of the kernel; `None` if there
+    /// is nothing to add.
+    fn send(&mut self, requests: &[Request], hint: impl FnOnce(Errno) -> Option<String>) -> Result<()> {
         self.route.transact(requests).map(drop).map_err(|error| {
             let means = match &error {
                 NetlinkError::Refused { errno: Errno::EPERM, .. } => {
                     Some("changing network devices takes CAP_NET_ADMIN: run netwarp as root there".to_owned())
                 }
-                NetlinkError::Refused { errno, .. } => remedy(*errno),
+                NetlinkError::Refused { errno, .. } => hint(*errno),
                 _ => None,
             };
             means.map_or_else(|| error.into(), anyhow::Error::msg)
         })
     }
 
-    /// Fails unless the impairments read back from the kernel are those requested.
+    /// Returns an error if the impairments read back from the kernel are not those requested.
     fn require_in_force(&mut self) -> Result<()> {
         let asked = netem::options(self.impairments);
         let (found, asked) = (self.in_force()?, InForce::read(asked.bytes()).context("netem has no options")?);
@@ -144,7 +149,7 @@ impl<'a> ImpairedIngress<'a> {
     /// Returns the record of the impairments in force, as read back from the kernel.
     ///
     /// # Errors
-    /// The kernel does not answer, or no longer has a discipline that was created.
+    /// The kernel does not answer, or no longer has a qdisc that was created.
     pub fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
         let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
@@ -229,17 +234,17 @@ impl<'a> ImpairedIngress<'a> {
     }
 }
 
-/// The counters of the ifb at one moment.
+/// A snapshot of the ifb's counters.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
     count: Count,
-    /// Packets that left netem. Each segment of a joined packet (GRO) counts here; `count` has a joined packet once, as
-    /// the ifb counts it.
+    /// Packets that left netem; each segment of a merged packet (GRO) counts. In `count`, a merged packet counts once,
+    /// as at the ifb.
     sent_packets: u64,
 }
 
 impl Counted {
-    /// Returns whether joined packets (GRO) arrived: then more segments left netem than packets were delivered or are
+    /// Returns whether merged packets (GRO) arrived: then more segments left netem than packets were delivered or are
     /// queued. A packet that a token bucket has taken from netem, and holds until it may be sent, counts as queued.
     fn has_bundles(&self) -> bool {
         self.sent_packets > self.count.delivered_packets + self.count.netem.queued_packets
@@ -252,13 +257,14 @@ fn device_with(route: &mut Socket, address: IpAddr) -> Result<Link> {
     Ok(Link::from_answer(&route.ask(&route::ask_link(index))?)?)
 }
 
-/// Returns the advice for a kernel that lacks a discipline or an action; `None` if the error is another one.
-fn missing(errno: Errno, what: &str, command: &str) -> Option<String> {
+/// Returns a hint for the user if the error means that the kernel lacks a qdisc or tc action; `None` for any other
+/// error.
+fn missing_module_hint(errno: Errno, what: &str, command: &str) -> Option<String> {
     let is_unknown = matches!(errno, Errno::ENOENT | Errno::EOPNOTSUPP);
     is_unknown.then(|| format!("the kernel has no {what}: `{command}` as root there"))
 }
 
-/// Returns the name that ethtool(8) uses for a kernel's feature.
+/// Returns ethtool(8)'s name of an offload feature, given the kernel's.
 fn ethtool_name(feature: &str) -> &str {
     match feature {
         "rx-gro" => "gro",
@@ -282,8 +288,8 @@ mod tests {
 
     #[test]
     fn what_a_kernel_does_not_know_comes_with_the_command_that_mends_it() {
-        let said = missing(Errno::EOPNOTSUPP, "ifb", "modprobe ifb").unwrap();
+        let said = missing_module_hint(Errno::EOPNOTSUPP, "ifb", "modprobe ifb").unwrap();
         assert_eq!(said, "the kernel has no ifb: `modprobe ifb` as root there");
-        assert_eq!(missing(Errno::EBUSY, "ifb", "modprobe ifb"), None);
+        assert_eq!(missing_module_hint(Errno::EBUSY, "ifb", "modprobe ifb"), None);
     }
 }

@@ -20,8 +20,8 @@ const TCA_NETEM_SLOT: u16 = 12;
 const TCA_NETEM_PRNG_SEED: u16 = 14;
 const NETEM_LOSS_GE: u16 = 2;
 
-/// A rate at which no packet takes any time, in bytes per second. It only keeps packets in order: a netem with a rate
-/// lets no packet leave earlier than the packet before it (`netem_enqueue`).
+/// A rate at which no packet takes any time, in bytes per second. It only preserves the order of packets: a netem with
+/// a rate lets no packet leave earlier than the packet before it (`netem_enqueue`).
 const ORDERING_BYTE_S: u64 = 1 << 60;
 
 /// The limit, in packets, of a netem that only delays packets by their transmission time. It is never reached.
@@ -32,8 +32,8 @@ const COLLECTED_PACKETS: u32 = 10_000_000;
 
 /// Returns the payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// A rate that a shaper keeps ([`crate::topology::shaper`]) is left out. So is every impairment that a direction does
-/// not have: netem would draw random numbers for it.
+/// A rate that a shaper enforces ([`crate::topology::shaper`]) is left out. So is every impairment that a direction
+/// does not have: netem would draw random numbers for it.
 pub fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
@@ -69,9 +69,8 @@ pub fn options(impairments: &Impairments) -> Attributes {
     }
 }
 
-/// Returns the options of a netem that delays each packet by the time of its transmission, and does nothing else. Its
-/// packets come from a shaper that lets one start when the transmission before has ended, so no packet waits for
-/// another.
+/// Returns the options of a netem that only delays each packet by its transmission time. The packets come from a shaper
+/// that lets one start when the previous transmission has ended, so no packet waits for another.
 pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
     put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
@@ -90,7 +89,7 @@ pub(crate) fn collection(aggregate_ns: u64) -> Attributes {
 /// Returns the options that make a running netem lose every packet that reaches it. Packets that it delays already
 /// still arrive.
 ///
-/// They are for `RTM_NEWQDISC` on an existing discipline: the kernel keeps the queue, the counters and every setting
+/// They are for `RTM_NEWQDISC` on an existing qdisc: the kernel keeps the queue, the counters and every setting
 /// that no attribute names (`netem_change`): the random number generator, the rate, the distribution, and the state of
 /// correlated draws. Duplication is switched off, since netem would lose only one of the two packets.
 pub(crate) fn outage(impairments: &Impairments) -> Attributes {
@@ -116,11 +115,11 @@ pub struct InForce {
     pub delay_ns: u64,
     /// The jitter of the delay, in nanoseconds.
     pub jitter_ns: u64,
-    /// The correlation of a packet's delay with that of the packet before.
+    /// The correlation of a packet's delay with that of the previous packet.
     pub jitter_correlation: f64,
     /// The model by which packets are lost.
     pub loss: Loss,
-    /// The rate in bytes per second; `None` where netem does not keep it.
+    /// The rate in bytes per second; `None` where netem does not enforce it.
     pub rate_byte_s: Option<u64>,
     /// The largest number of packets in netem.
     pub limit_packets: u32,
@@ -132,7 +131,7 @@ pub struct InForce {
     pub corrupt_ratio: f64,
     /// The seed of netem's random numbers.
     pub seed: u64,
-    /// Whether packets are kept in order, even if a later one has a shorter delay, although netem does not keep a rate.
+    /// Whether packets are kept in order, even if a later one has a shorter delay, although netem enforces no rate.
     pub in_order: bool,
 }
 

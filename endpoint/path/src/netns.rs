@@ -71,7 +71,7 @@ pub fn unshare_mounts_names_and_processes() -> Result<()> {
     unshare(namespaces).context("make namespaces for mounts, host name and processes (unshare)")
 }
 
-/// Moves the caller into a new mount namespace, whose mounts nobody else sees, and into a new IPC namespace.
+/// Moves the caller into a new mount namespace, whose mounts no other process sees, and into a new IPC namespace.
 ///
 /// # Errors
 /// The kernel has no such namespaces, or the caller may not make them.
@@ -81,7 +81,7 @@ pub fn unshare_mounts_and_messages() -> Result<()> {
     keep_mounts_private()
 }
 
-/// Makes mounts private: what is mounted in the caller's mount namespace from now on is not seen in any other.
+/// Makes mounts private: later mounts in the caller's mount namespace are not propagated to any other.
 ///
 /// # Errors
 /// As `mount(2)`.
@@ -98,9 +98,9 @@ pub fn unshare_messages() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWIPC).context("make a namespace for messages (unshare CLONE_NEWIPC)")
 }
 
-/// Makes a directory the root of the calling process, in a mount namespace of its own from which everything else is
-/// removed: unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private. The
-/// function makes only system calls, so it can be called between fork and exec.
+/// Makes a directory the root of the calling process, in a new mount namespace from which everything else is removed:
+/// unlike after chroot(2), no descriptor and no `..` leads out of it. The caller's mounts must be private. The function
+/// makes only system calls, so it can be called between fork and exec.
 ///
 /// # Errors
 /// As `unshare(2)`, `mount(2)` and `pivot_root(2)`.
@@ -115,7 +115,7 @@ pub fn make_root(directory: &Path) -> nix::Result<()> {
     chdir("/")
 }
 
-/// Lets processes that the caller starts from now on be in a new PID namespace.
+/// Makes processes that the caller starts from now on run in a new PID namespace.
 ///
 /// # Errors
 /// The kernel has no such namespace, or the caller may not make it.

@@ -23,10 +23,11 @@ const JITTERS: u64 = 4;
 /// How much longer than the path's delay a probe may take, in real time, because of the kernels at both ends.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The pause between two checks whether a path is idle; below, the time after which probing is given up, in virtual and
-/// real time.
+/// The pause between two checks whether a path is idle.
 const IDLE_PAUSE: Duration = Duration::from_millis(10);
+/// The virtual time after which probing is given up if the path is still not idle.
 const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
+/// The real time after which probing is given up if the path is still not idle.
 const IDLE_REAL: Duration = Duration::from_secs(5);
 
 /// The size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
@@ -60,8 +61,8 @@ pub fn probe(
     Ok(records)
 }
 
-/// Probes the links between the two hosts of a workload, given as a job with this workload alone. The record names the
-/// workload.
+/// Probes the links between the two hosts of a workload. `alone` is the job with this workload only. The record names
+/// the workload.
 fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, clock: ClockKind) -> Result<Record> {
     let one = alone.only();
     let hosts = topology.hosts();
@@ -74,7 +75,8 @@ fn probe_between(network: &mut Network, topology: &Topology<'_>, alone: &Job, cl
     Ok(Record::OfWorkload(OfWorkloadRecord { workload, line: Box::new(line) }))
 }
 
-/// Where probes go: both hosts with their addresses, and the devices between them whose queues must be empty.
+/// The route of a path's probes: both hosts with their addresses, and the devices between them whose queues must be
+/// empty.
 struct Way {
     client: (Node, IpAddr),
     server: (Node, IpAddr),
@@ -122,7 +124,7 @@ fn falls_idle(network: &mut Network, bottlenecks: &[Device], clock: ClockKind) -
 }
 
 /// Sends a probe and returns its one-way delays up and down, in nanoseconds; `None` if the probe or its echo was lost.
-/// The echo goes to the probe's source address, which is that of a router if the router translates addresses.
+/// The echo goes to the probe's source address: the router's, if the router translates addresses.
 fn there_and_back(client: &UdpSocket, server: &UdpSocket, number: u32) -> Result<Option<(u64, u64)>> {
     let sent = Moment::now().since(0);
     client.send(&number.to_be_bytes()).context("send a probe")?;
@@ -159,7 +161,7 @@ fn patience(path: &Path, impairments: &Impairments) -> Duration {
     GRACE.saturating_add(Duration::from_nanos(delay_ns.saturating_add(serialisation_ns)))
 }
 
-/// How many probes were sent and echoed, and the smallest delays among them.
+/// The result of probing: how many probes were sent and echoed, and their smallest delays.
 #[derive(Debug, Default)]
 struct Fastest {
     sent: u32,

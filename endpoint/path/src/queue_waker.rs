@@ -1,4 +1,4 @@
-//! Makes the kernel look at the queues of a router's devices, by sending a packet that is dropped.
+//! Makes the kernel check the queues of a router's devices, by sending a packet that is dropped.
 //!
 //! [`crate::netlink::bottleneck::add_shaped_netem`] explains why, and where the packet is dropped.
 
@@ -15,7 +15,7 @@ use crate::netlink::bottleneck::WAKING_PRIORITY;
 /// An Ethernet frame of the minimum size, with addresses of zeros.
 const FRAME: [u8; 60] = [0; 60];
 
-/// A packet socket for such packets, in the network namespace in which it was opened.
+/// A packet socket that sends packets to wake queues, in the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct QueueWaker(Socket);
 
@@ -27,7 +27,7 @@ impl QueueWaker {
         Ok(Self(socket))
     }
 
-    /// Makes the kernel look at the queues of the device with this index.
+    /// Makes the kernel check the queues of the device with this index.
     ///
     /// # Errors
     /// As `sendto(2)`; the packet was not dropped.

@@ -5,12 +5,12 @@ use std::iter::Sum;
 
 use anyhow::{Context as _, Result};
 
-/// IP packets that a router did not forward.
+/// A router's counts of the IP packets that it did not forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OwnPackets {
     /// Packets that the router sent itself.
     pub sent: u64,
-    /// Packets that came in and went no further: those for the router itself, and those that it discarded.
+    /// Packets that were received and not forwarded: those for the router itself, and those that it discarded.
     pub kept: u64,
     /// Packets that were too large for the next link, and were discarded and reported (RFC 1191, RFC 8201).
     pub too_large: u64,
@@ -33,7 +33,7 @@ impl OwnPackets {
     /// Returns whether fragmentation and discarded packets explain why a router's counters do not add up.
     ///
     /// # Arguments
-    /// * `surplus` - how many more packets the router sent, dropped or holds than came to it or were its own.
+    /// * `surplus` - how many more packets the router sent, dropped or holds than it received or generated.
     /// * `by_number` - how many packets were dropped by their numbers. Some kernels count these, and packets that are
     ///   too large, as forwarded, others as kept.
     pub(crate) fn explain(self, surplus: i128, by_number: i128) -> bool {
@@ -70,8 +70,8 @@ impl OwnPackets {
         .context("/proc/net/snmp6 lacks counters of IPv6")
     }
 
-    /// Picks the counters of a version of IP by name. Only the name of the counter of `forwarded` packets differs
-    /// between versions.
+    /// Picks the counters of one address family by name. Only the name of the counter of `forwarded` packets differs
+    /// between families.
     fn from_counters(forwarded: &str, number: impl Fn(&str) -> Option<u64>) -> Option<Self> {
         let forwarded = number(forwarded)?;
         let mut sent = number("OutRequests")?;

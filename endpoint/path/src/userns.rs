@@ -76,8 +76,8 @@ impl Caller {
         self.user.is_root()
     }
 
-    /// Maps users and groups unchanged into a process's new user namespace: all of them if the caller is root,
-    /// otherwise only its own. Users and groups that are not mapped appear as nobody.
+    /// Maps user and group IDs unchanged into a process's new user namespace: all of them if the caller is root,
+    /// otherwise only the caller's own. IDs that are not mapped appear as nobody.
     ///
     /// # Errors
     /// What the host refused to do, and its error.

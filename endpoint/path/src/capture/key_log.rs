@@ -1,8 +1,8 @@
 //! The TLS secrets of a captured run, kept in memory and then written into the capture file, so that tools can decrypt
 //! it.
 //!
-//! Roles and the programs they start append lines of the NSS key log format (draft-ietf-tls-keylogfile) to it. They
-//! find it through the environment variable SSLKEYLOGFILE, as browsers, curl and most QUIC stacks do.
+//! Roles and the programs they start append lines of the NSS key log format (draft-ietf-tls-keylogfile) to this file in
+//! memory. They find it through the environment variable SSLKEYLOGFILE, as browsers, curl and most QUIC stacks do.
 
 use std::ffi::CStr;
 use std::fs::File;

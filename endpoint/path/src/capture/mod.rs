@@ -174,8 +174,8 @@ struct Point {
     description: &'static str,
 }
 
-/// Returns the four points of a router: arrival and departure at each of its two devices, given as those that send down
-/// and up.
+/// Returns the four points of a router at which packets are captured: ingress and egress of each of its two devices.
+/// `down` is the device that sends towards the client, `up` the one that sends towards the server.
 ///
 /// # Arguments
 /// * `path` - the number of the router's path, if there are several.

@@ -42,7 +42,7 @@ pub struct CapturedPacket<'a> {
     pub length_bytes: u32,
 }
 
-/// The packets that a ring captures, if not all.
+/// Which packets a ring captures, if it does not capture all.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection {
     /// The device whose arriving packets are captured.
@@ -74,7 +74,7 @@ impl Selection {
     }
 }
 
-/// The captured packets of a network namespace's devices.
+/// A packet socket that captures the packets of a network namespace's devices into a ring buffer in shared memory.
 #[derive(Debug)]
 pub struct Ring {
     socket: Socket,

@@ -1,6 +1,6 @@
-//! Measures the one-way delay of every packet of one direction, as ns-3's FlowMonitor does from one IP layer to the
-//! other, by recording packets at the router. The links between hosts and router take no time, so a packet arrives at
-//! the router when its sender's IP layer sends it, and at its receiver's IP layer when it leaves the router.
+//! Measures the one-way delay of every packet of one direction, from the sender's IP layer to the receiver's as ns-3's
+//! FlowMonitor does, by recording packets at the router. The links between hosts and router take no time, so a packet
+//! arrives at the router when its sender's IP layer sends it, and at its receiver's IP layer when it leaves the router.
 //!
 //! Like a capture ([`super::Capture`]), this does not change what a run measures: the kernel writes the first bytes of
 //! packets to memory, which is read when the transfer is over.
@@ -128,8 +128,8 @@ impl Passage {
     }
 }
 
-/// Returns a hash of a packet without what routers change: TTL or hop limit, header checksum and ECN field. Returns
-/// `None` for packets other than IP's.
+/// Returns a hash of the parts of a packet that routers do not change: all but TTL or hop limit, header checksum and
+/// ECN field. Returns `None` if the frame has no IP packet.
 fn key(frame: &[u8]) -> Option<u64> {
     let (ethernet, packet) = frame.split_at_checked(ETHERNET_HEADER)?;
     let mut hasher = DefaultHasher::new();

@@ -1,5 +1,5 @@
-//! rtnetlink requests for a bottleneck whose rate a shaper keeps instead of netem: a sorter (`prio`), netem, the shaper
-//! and its queue. Also reads the counters of all bottlenecks. Pure.
+//! rtnetlink requests for a bottleneck whose rate a shaper enforces instead of netem: a sorter (`prio`), netem, the
+//! shaper and its queue. Also reads the counters of all bottlenecks. Pure.
 //!
 //! Structures and numbers are those of `include/uapi/linux/rtnetlink.h`, `gen_stats.h` and `pkt_sched.h`.
 
@@ -15,22 +15,21 @@ use crate::topology::{Place, Shaper};
 const SORTER: u32 = 0x0003_0000;
 /// The handle of the `pfifo` that drops every packet. The sorter sends the packets of [`WAKING_PRIORITY`] there.
 const NOWHERE: u32 = 0x0004_0000;
-/// The handle of the bottleneck's queueing discipline, `5:`, where the token bucket is not the queue itself.
+/// The handle of the bottleneck's queueing discipline, `5:`, if the token bucket is not itself the queue.
 const DISCIPLINE: u32 = 0x0005_0000;
 
-/// The priority of packets that are sent only to make the kernel look at a queue (`TC_PRIO_MAX`). No forwarded packet
-/// has it (`ip_tos2prio`).
+/// The priority of packets that are sent only to make the kernel check a queue (`TC_PRIO_MAX`). No forwarded packet has
+/// it (`ip_tos2prio`).
 pub(crate) const WAKING_PRIORITY: u32 = 15;
 
-/// Returns the requests that put a netem and a shaper ([`super::shaper`]), behind or before the netem, on a link.
+/// Returns the requests that add to a link a netem, and a shaper ([`super::shaper`]) behind or before it.
 ///
-/// When a shaper's rate changes, the kernel looks at its first packet only when it had planned to. But any packet that
-/// reaches the link's root discipline makes the kernel look at all disciplines, even if that packet is dropped. Netem
+/// When a shaper's rate changes, the kernel checks the shaper's first packet only when it had planned to. But any
+/// packet that reaches the link's root qdisc makes the kernel check all qdiscs, even if that packet is dropped. Netem
 /// would draw random numbers for such a packet, so there is a `prio` before it: packets of [`WAKING_PRIORITY`] go to a
 /// queue that drops them, and all others to netem.
 ///
-/// A discipline of the bottleneck replaces the shaper's own queue, or the shaper, if the discipline keeps a rate
-/// itself.
+/// A qdisc of the bottleneck replaces the shaper's own queue, or the whole shaper, if the qdisc enforces a rate itself.
 pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue: Option<&Discipline>) -> Vec<Request> {
     // struct tc_prio_qopt: bands, the band of each priority.
     let mut sorter = 2_u32.to_ne_bytes().to_vec();
@@ -72,7 +71,7 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
 
-/// The queue of a bottleneck whose rate a shaper keeps instead of netem.
+/// The queue of a bottleneck whose rate a shaper enforces instead of netem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
     /// The token bucket's own queue.
@@ -99,7 +98,7 @@ pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     }
 }
 
-/// The counters of a bottleneck at one moment.
+/// A snapshot of a bottleneck's counters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QueueSample {
     /// Bytes sent since the bottleneck was built, Ethernet headers included.
@@ -131,7 +130,7 @@ impl QueueSample {
     }
 
     /// Adds the packet that is being transmitted to the backlog, from the answer to [`ask_netem`] about the device by
-    /// which packets leave. A packet counts as waiting until its last bit has left, as where netem keeps the rate.
+    /// which packets leave. A packet counts as waiting until its last bit has left, as where netem enforces the rate.
     pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
         let transmitted = Self::read(answer)?;
         Ok(Self {
@@ -165,7 +164,7 @@ mod tests {
     use super::*;
     use crate::netlink::shaper::tests::SLOW;
 
-    /// Returns the handle and the parent of each discipline.
+    /// Returns the handle and the parent of each qdisc.
     fn places(requests: &[Request]) -> Vec<String> {
         requests.iter().map(|request| request.hex()[48..64].to_owned()).collect()
     }
@@ -179,7 +178,7 @@ mod tests {
     }
 
     /// The expected bytes were written by hand, as above: the priorities of the sorter, and the parent of each
-    /// discipline.
+    /// qdisc.
     #[test]
     fn packets_that_wake_go_nowhere_and_others_to_netem_and_its_shaper() {
         let requests = add_shaped_netem(11, &Attributes::new(), &SLOW, None);

@@ -43,16 +43,16 @@ const TC_DUALPI2_ECN_MASK_ANY_ECT: u8 = 3;
 /// queues would hold fewer packets than the job asks for.
 const PACKET_OVERHEAD_BYTES: u32 = 3072;
 
-/// A discipline's settings and counters, as read back from the kernel.
+/// A qdisc's settings and counters, as read back from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InForce {
     /// Which queueing discipline it is.
     pub kind: DisciplineKind,
-    /// The limit of the queue in packets; `None` if the discipline limits bytes.
+    /// The limit of the queue in packets; `None` if the qdisc limits bytes.
     pub limit_packets: Option<u32>,
-    /// The limit of the queue in bytes; `None` if the discipline limits packets.
+    /// The limit of the queue in bytes; `None` if the qdisc limits packets.
     pub limit_bytes: Option<u32>,
-    /// Whether the discipline marks packets (ECN) instead of dropping them.
+    /// Whether the qdisc marks packets (ECN) instead of dropping them.
     pub ecn: bool,
     /// Packets dropped for any reason.
     pub dropped_packets: u64,
@@ -60,7 +60,7 @@ pub struct InForce {
     pub marked_packets: u64,
 }
 
-/// The kernel's name of a discipline, and where its options and statistics are found in netlink messages.
+/// The kernel's name of a qdisc, and where netlink messages have its options and statistics.
 struct Interface {
     /// The kernel's name (`TCA_KIND`).
     name: &'static str,
@@ -70,13 +70,13 @@ struct Interface {
     marked_at: &'static [usize],
 }
 
-/// The attribute with the limit of a discipline's queue, by its unit.
+/// The attribute with the limit of a qdisc's queue, by its unit.
 enum Limit {
     Packets(u16),
     Bytes(u16),
 }
 
-/// How to see whether a discipline marks packets.
+/// How to see whether a qdisc marks packets.
 enum Ecn {
     /// By this attribute.
     Attribute(u16),
@@ -102,12 +102,12 @@ fn interface(kind: DisciplineKind) -> Interface {
     Interface { name, limit, ecn, marked_at }
 }
 
-/// Returns the kernel's name of a discipline.
+/// Returns the kernel's name of a qdisc.
 pub(crate) fn name(kind: DisciplineKind) -> &'static str {
     interface(kind).name
 }
 
-/// Returns whether a discipline limits the rate itself, and so needs no shaper.
+/// Returns whether a qdisc limits the rate itself, and so needs no shaper.
 pub(crate) fn keeps_rate(kind: DisciplineKind) -> bool {
     kind == DisciplineKind::Cake
 }
@@ -124,7 +124,7 @@ pub(crate) fn options(discipline: &Discipline, shaper: &Shaper) -> Attributes {
     }
     match discipline.kind {
         DisciplineKind::FqCodel => options.put_u32(TCA_FQ_CODEL_MEMORY_LIMIT, memory_bytes(discipline)),
-        // A single flow may fill the queue, as in the other disciplines.
+        // A single flow may fill the queue, as in the other qdiscs.
         DisciplineKind::Fq => options.put_u32(TCA_FQ_FLOW_PLIMIT, discipline.limit_packets),
         DisciplineKind::Cake => {
             options = options
@@ -203,10 +203,10 @@ fn red_idle_table(weight_log: u8, frame_us: f64) -> (u8, [u8; RED_STAB_BYTES]) {
     (log as u8, decay)
 }
 
-/// Decodes the kernel's answer about the discipline of a bottleneck, which must be of the kind `asked`.
+/// Decodes the kernel's answer about the qdisc of a bottleneck, which must be of the kind `asked`.
 ///
 /// # Errors
-/// The answer is about another discipline, or lacks its counters.
+/// The answer is about another qdisc, or lacks its counters.
 pub(crate) fn in_force(asked: DisciplineKind, answer: &[u8]) -> Result<InForce, NetlinkError> {
     let attempt = || format!("read back the discipline {}", name(asked));
     let read = || {
@@ -240,7 +240,7 @@ pub(crate) fn in_force(asked: DisciplineKind, answer: &[u8]) -> Result<InForce, 
     read().ok_or_else(|| NetlinkError::Incomplete { attempt: attempt(), missing: "kind, options or counters" })
 }
 
-/// Returns the number of marked packets from a discipline's own statistics (`struct tc_*_xstats`).
+/// Returns the number of marked packets from a qdisc's own statistics (`struct tc_*_xstats`).
 fn marked(kind: DisciplineKind, own: &[u8]) -> u64 {
     if kind == DisciplineKind::Cake {
         let tins = attribute(own, TCA_CAKE_STATS_TIN_STATS).unwrap_or_default();

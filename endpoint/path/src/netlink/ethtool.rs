@@ -61,7 +61,7 @@ impl Ethtool {
         Ok(Self { family, features })
     }
 
-    /// Switches off, at each device, the features that join packets, and reads the features back to check that.
+    /// Switches off, at each device, the features that merge packets, and reads the features back to check that.
     pub fn restrict(&self, socket: &mut Socket, devices: &[Offloads]) -> Result<(), RestrictError> {
         let requests: Vec<Request> = devices.iter().flat_map(|device| [self.set(device), self.ask(device)]).collect();
         let answers = socket.transact(&requests)?;
@@ -85,7 +85,7 @@ impl Ethtool {
         Ok(())
     }
 
-    /// Returns the names of the features that are on at a device and join several incoming packets into one.
+    /// Returns the names of the features that are on at a device and merge several incoming packets into one.
     pub fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
         let request = self.ask(&Offloads { index, software_segmentation: true });
         let answer = socket.ask(&request)?;
@@ -155,7 +155,7 @@ fn wanted(feature: &str, device: &Offloads) -> Option<bool> {
     (sends_several || joins(feature)).then_some(false)
 }
 
-/// Returns whether a feature joins several incoming packets into one.
+/// Returns whether a feature merges several incoming packets into one.
 fn joins(feature: &str) -> bool {
     feature.starts_with("rx-gro") || feature == "rx-lro" || feature == "rx-udp-gro-forwarding"
 }

@@ -61,7 +61,7 @@ impl Attributes {
 /// A request to the kernel, without its sequence number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// What the request attempts, for error messages: `create the link path0`.
+    /// What the request is for, in error messages: `create the link path0`.
     pub attempt: String,
     kind: u16,
     flags: u16,

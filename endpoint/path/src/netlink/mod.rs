@@ -1,5 +1,5 @@
-//! The only module that sends netlink messages. Sockets are synchronous, requests can be batched, and errors say what
-//! was attempted.
+//! The only module that sends netlink messages. Sockets are synchronous, requests can be batched, and errors name the
+//! attempted operation.
 
 pub(crate) mod arp;
 pub mod bottleneck;
@@ -40,7 +40,7 @@ pub enum NetlinkError {
     /// The socket failed before the kernel saw the request.
     #[error("cannot {attempt}: {call}: {source}")]
     Socket {
-        /// What the request attempted.
+        /// What the request was for.
         attempt: String,
         /// The system call that failed.
         call: &'static str,
@@ -50,7 +50,7 @@ pub enum NetlinkError {
     /// The kernel refused the request.
     #[error("cannot {attempt}: the kernel says {errno}{}{detail}", if .detail.is_empty() { "" } else { ": " })]
     Refused {
-        /// What the request attempted.
+        /// What the request was for.
         attempt: String,
         /// The kernel's error.
         errno: Errno,
@@ -60,9 +60,9 @@ pub enum NetlinkError {
     /// The kernel's reply lacks something that it must have.
     #[error("cannot {attempt}: the kernel's reply has no {missing}")]
     Incomplete {
-        /// What the request attempted.
+        /// What the request was for.
         attempt: String,
-        /// What the reply lacks.
+        /// The part that the reply lacks.
         missing: &'static str,
     },
 }
@@ -99,8 +99,8 @@ impl Socket {
         self.exchange(&batch, Some(&nftables::end())).map(drop)
     }
 
-    /// Sends `requests`, followed by `end`, which the kernel does not answer, if they are a batch that takes effect as
-    /// a whole. Returns the answers' bodies.
+    /// Sends `requests` and returns the bodies of the answers. For a batch that takes effect as a whole, `end` is sent
+    /// last; the kernel does not answer it.
     fn exchange(&mut self, requests: &[Request], end: Option<&Request>) -> Result<Vec<Vec<u8>>, NetlinkError> {
         let Some(last) = requests.last() else { return Ok(Vec::new()) };
         let first_sequence = self.sequence.wrapping_add(1);

@@ -25,7 +25,7 @@ const MPTCP_PM_ADDR_ATTR_FLAGS: u16 = 6;
 const MPTCP_PM_ADDR_FLAG_SIGNAL: u32 = 1;
 const MPTCP_PM_ADDR_FLAG_SUBFLOW: u32 = 2;
 
-/// In the socket's network namespace, allows connections `more_subflows` subflows in addition to their first, and
+/// Allows MPTCP connections in the socket's network namespace `more_subflows` subflows besides their first, and
 /// announces the addresses `announced` to their peers.
 pub(crate) fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &[IpAddr]) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
@@ -34,8 +34,8 @@ pub(crate) fn manage_paths(socket: &mut Socket, more_subflows: u32, announced: &
     socket.transact(&requests).map(drop)
 }
 
-/// Makes all connections of the socket's network namespace, including those that exist already, open a subflow from the
-/// endpoint's address.
+/// Makes all connections of the socket's network namespace, including existing ones, open a subflow from the endpoint's
+/// address.
 pub(crate) fn add_endpoint(socket: &mut Socket, endpoint: Endpoint) -> Result<(), NetlinkError> {
     let family = ask_family(socket, "mptcp_pm", "CONFIG_MPTCP")?;
     let attempt = format!("have MPTCP use {}", endpoint.address);

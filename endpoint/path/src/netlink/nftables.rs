@@ -89,7 +89,7 @@ pub struct Numbers {
     pub lost: Vec<u32>,
 }
 
-/// Returns the requests, for [`super::Socket::commit`], that drop packets forwarded by a device, by their numbers.
+/// Returns the requests, for [`super::Socket::commit`], that drop packets forwarded through a device, by their numbers.
 pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     let set = format!("lost{index}");
     let attempt = format!("lose packets by number that leave by link {index} (nf_tables)");
@@ -120,8 +120,8 @@ pub(crate) fn lose(index: u32, numbers: &Numbers) -> Vec<Request> {
     ]
 }
 
-/// Returns the requests, for [`super::Socket::commit`], that give packets forwarded by a device the device's address as
-/// source (masquerading).
+/// Returns the requests, for [`super::Socket::commit`], that give packets forwarded through a device the device's
+/// address as source (masquerading).
 pub(crate) fn translate(index: u32, random_ports: bool) -> Vec<Request> {
     let attempt = format!("translate addresses of packets that leave by link {index} (nf_tables)");
     let name = format!("nat{index}");
@@ -223,7 +223,7 @@ fn named(table: u16, name: u16, value: &str) -> Attributes {
 /// An expression of a rule: name and data.
 type Expression = (&'static str, Attributes);
 
-/// Returns the expressions that match packets leaving by a device.
+/// Returns the expressions that match packets leaving through a device.
 fn leaving_by(index: u32) -> [Expression; 2] {
     let compared = big_endian(into_register(NFTA_CMP_SREG), NFTA_CMP_OP, NFT_CMP_EQ);
     [
@@ -243,8 +243,8 @@ fn listed(expressions: impl Iterator<Item = Expression>) -> Attributes {
     })
 }
 
-/// Returns the expressions of a rule that numbers the packets leaving by a device, and drops and counts those whose
-/// number is in `set`.
+/// Returns the expressions of a rule that numbers the packets leaving through a device, and drops and counts those
+/// whose number is in `set`.
 fn losing(index: u32, modulus: u32, set: &str) -> Attributes {
     let into = into_register;
     let numbered = big_endian(into(NFTA_NG_DREG), NFTA_NG_MODULUS, modulus);
@@ -278,7 +278,7 @@ fn chain_of(index: u32) -> String {
     format!("link{index}")
 }
 
-/// `struct nfgenmsg`: family, version, resource.
+/// Returns a `struct nfgenmsg`: family, version, resource.
 fn family(family: u8, resource: u16) -> [u8; 4] {
     let [high, low] = resource.to_be_bytes();
     [family, 0, high, low]

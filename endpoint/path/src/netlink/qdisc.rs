@@ -8,7 +8,7 @@ use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 pub(super) const TC_H_ROOT: u32 = 0xffff_ffff;
 /// The handle of a link's netem, `1:`, by which it is found whatever its parent is.
 pub(super) const NETEM: u32 = 0x0001_0000;
-/// The handle, `2:`, of the token bucket with the queue of a bottleneck whose rate a shaper keeps instead of netem.
+/// The handle, `2:`, of the token bucket with the queue of a bottleneck whose rate a shaper enforces instead of netem.
 pub(super) const SHAPER: u32 = 0x0002_0000;
 /// The handle of the netem that collects packets behind a link's netem, `7:`.
 const COLLECTION: u32 = 0x0007_0000;
@@ -16,7 +16,7 @@ pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
 
-/// Returns the request that makes a netem with `options` (`TCA_OPTIONS`) the root discipline of a link.
+/// Returns the request that makes a netem with `options` (`TCA_OPTIONS`) the root qdisc of a link.
 pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
 }
@@ -55,7 +55,7 @@ fn request(attempt: String, flags: i32, structure: &[u8], kind: &str, options: &
     Request::new(attempt, libc::RTM_NEWQDISC, flags, structure, &attributes)
 }
 
-/// Returns the options (`TCA_OPTIONS`) in the kernel's answer about a discipline or a class.
+/// Returns the options (`TCA_OPTIONS`) in the kernel's answer about a qdisc or a class.
 pub fn options_of(answer: &[u8]) -> Option<&[u8]> {
     attribute(answer.get(20..)?, libc::TCA_OPTIONS)
 }
@@ -88,7 +88,7 @@ impl NetemCounters {
     }
 }
 
-/// Returns the `struct tcmsg` of a discipline or a class.
+/// Returns the `struct tcmsg` of a qdisc or a class.
 pub(super) fn structure(index: u32, handle: u32, parent: u32) -> Vec<u8> {
     words(&[0, index, handle, parent, 0])
 }

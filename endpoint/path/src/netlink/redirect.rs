@@ -8,13 +8,13 @@ use super::message::{Attributes, Request, attribute, u32_at, u64_at, words};
 use super::qdisc::{TCA_STATS_BASIC, structure};
 use super::route::{CREATE, octets};
 
-/// The handle of a device's ingress discipline, `ffff:`. A device has one at most.
+/// The handle of a device's ingress qdisc, `ffff:`. A device has one at most.
 const INGRESS: u32 = 0xffff_0000;
 const TC_H_INGRESS: u32 = 0xffff_fff1;
-/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: the parent of filters for the packets that leave by a device with a
+/// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS)`: the parent of filters for the packets that leave through a device with a
 /// `clsact`.
 pub(super) const TC_H_EGRESS: u32 = 0xffff_fff3;
-/// The priority of filters for all packets that no other filter has taken.
+/// The priority of filters for all packets that no other filter has matched.
 pub(super) const LAST: u32 = 2;
 pub(super) const TCA_MATCHALL_ACT: u16 = 2;
 const TCA_FLOWER_ACT: u16 = 3;
@@ -39,7 +39,7 @@ const FIRST_ACTION: u16 = 1;
 const PROTOCOLS: [(i32, u16, u16); 3] =
     [(libc::IPPROTO_TCP, 18, 19), (libc::IPPROTO_UDP, 20, 21), (libc::IPPROTO_SCTP, 41, 42)];
 
-/// What the filters match: the incoming packets of a run.
+/// Describes the incoming packets of a run, for the filters that match them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
     /// The source address: the other host's.
@@ -59,7 +59,7 @@ pub enum DataPort {
     Destination(u16),
 }
 
-/// Returns the request that adds an ingress discipline to a device. It fails if the device has one, or a `clsact`,
+/// Returns the request that adds an ingress qdisc to a device. It fails if the device has one, or a `clsact`,
 /// already.
 pub fn add_ingress(index: u32) -> Request {
     add_classifying(format!("put an ingress qdisc on link {index}"), index, "ingress")
@@ -71,8 +71,8 @@ pub(super) fn add_clsact(index: u32) -> Request {
     add_classifying(format!("put a clsact qdisc on link {index}"), index, "clsact")
 }
 
-/// Returns the requests that redirect all packets that leave by a device through another one (an ifb), which returns
-/// them to the first.
+/// Returns the requests that redirect all packets that leave through a device through another one (an ifb), which
+/// returns them to the first.
 pub(crate) fn redirect_egress(index: u32, target: u32) -> [Request; 2] {
     let attempt = format!("send what leaves by link {index} through link {target} (matchall, mirred)");
     [add_clsact(index), match_all(attempt, index, TC_H_EGRESS, LAST, libc::ETH_P_ALL, Some(target))]
@@ -99,7 +99,7 @@ pub(super) fn match_all(
     add_filter(attempt, &tcmsg(index, parent, information), "matchall", options)
 }
 
-/// Returns the request that removes a device's ingress discipline with its filters.
+/// Returns the request that removes a device's ingress qdisc with its filters.
 pub fn remove_ingress(index: u32) -> Request {
     let attempt = format!("remove the ingress qdisc of link {index}");
     Request::new(attempt, libc::RTM_DELQDISC, 0, &structure(index, INGRESS, TC_H_INGRESS), &Attributes::new())
@@ -137,7 +137,7 @@ pub fn ask_redirected(index: u32) -> Request {
 /// How many packets and bytes filters have redirected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Redirected {
-    /// The number of packets. Each segment of a joined packet (GRO) counts as one.
+    /// The number of packets. Each segment of a merged packet (GRO) counts as one.
     pub packets: u64,
     /// The size of these packets, in bytes from the IP header on.
     pub bytes: u64,
@@ -166,7 +166,7 @@ pub(super) fn acted_packets(actions: &[u8]) -> Option<Redirected> {
     Some(Redirected { bytes: u64_at(basic, 0)?, packets: u32_at(basic, 8)?.into() })
 }
 
-/// Returns the request that adds a discipline of this kind, which only classifies packets, to a device.
+/// Returns the request that adds a qdisc of this kind, which only classifies packets, to a device.
 fn add_classifying(attempt: String, index: u32, kind: &str) -> Request {
     let attributes = Attributes::new().put_string(libc::TCA_KIND, kind);
     Request::new(attempt, libc::RTM_NEWQDISC, CREATE, &structure(index, INGRESS, TC_H_INGRESS), &attributes)

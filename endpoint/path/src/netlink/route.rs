@@ -62,7 +62,7 @@ pub(crate) fn create_veth(ends: [&VethEnd<'_>; 2], mtu_bytes: u32) -> Request {
 }
 
 /// Returns the request that creates an intermediate functional block (ifb): a device that returns the packets sent
-/// through it to where they were redirected. With an index of 0 the kernel chooses the index.
+/// through it to where they were redirected from. With an index of 0 the kernel chooses the index.
 pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     let attributes = Attributes::new()
         .put_string(libc::IFLA_IFNAME, name)
@@ -71,8 +71,8 @@ pub fn create_ifb(name: &str, index: u32, mtu_bytes: u32) -> Request {
     link_request(format!("create the ifb {name}"), libc::RTM_NEWLINK, CREATE, index, &attributes)
 }
 
-/// Returns the request that keeps the kernel from assigning IPv6 addresses to a link, for which it would send packets
-/// of its own.
+/// Returns the request that keeps the kernel from assigning IPv6 addresses to a link and sending packets because of
+/// them.
 pub fn keep_silent(index: u32) -> Request {
     let mode = Attributes::new().put(IFLA_INET6_ADDR_GEN_MODE, &[IN6_ADDR_GEN_MODE_NONE]);
     let attributes = Attributes::new().nest(libc::IFLA_AF_SPEC, Attributes::new().nest(libc::AF_INET6 as u16, mode));
@@ -90,9 +90,9 @@ pub fn set_up(index: u32) -> Request {
     Request::new(format!("set link {index} up"), libc::RTM_SETLINK, 0, &structure, &Attributes::new())
 }
 
-/// Returns the request that sets a link up without neighbour resolution (`IFF_NOARP`) and without multicast. IPv6 then
-/// joins no solicited-node group (`addrconf_join_solict`), and a router no all-routers group (`dev_forward_change`), so
-/// that no multicast listener reports (RFC 3810) are sent.
+/// Returns the request that sets a link up without neighbour resolution (`IFF_NOARP`) and without multicast. Then IPv6
+/// joins neither the solicited-node group (`addrconf_join_solict`) nor, on a router, the all-routers groups
+/// (`dev_forward_change`), and no multicast listener reports (RFC 3810) are sent.
 pub(crate) fn set_up_silently(index: u32) -> Request {
     let (set, changed) = (libc::IFF_UP | libc::IFF_NOARP, libc::IFF_UP | libc::IFF_NOARP | libc::IFF_MULTICAST);
     let structure = words(&[0, index, set as u32, changed as u32]);
@@ -146,8 +146,8 @@ pub(crate) fn bound_neighbour_queue(index: u32, packets: u32) -> Request {
     Request::new(attempt, libc::RTM_SETNEIGHTBL, 0, &[libc::AF_INET as u8, 0, 0, 0], &attributes)
 }
 
-/// Returns the request that adds a route, or replaces the one to the same network in the same table. It sets the
-/// initial congestion and receive window of connections by this route, in packets (RFC 6928).
+/// Returns the request that adds a route, or replaces an existing route to the same network in the same table. The
+/// route also sets the initial congestion window and receive window of its connections, in packets (RFC 6928).
 pub(crate) fn replace_route(route: &Route) -> Request {
     let Route { device, network, prefix_bits, gateway, gateway_is_local, table, initial_window_packets } = route;
     let (protocol, scope, kind) = (libc::RTPROT_STATIC, libc::RT_SCOPE_UNIVERSE, libc::RTN_UNICAST);
@@ -192,8 +192,8 @@ pub fn ask_addresses() -> Request {
     Request::new(attempt, libc::RTM_GETADDR, libc::NLM_F_DUMP, &[0; 8], &Attributes::new())
 }
 
-/// Returns the index of the link that has an address, from the answers to [`ask_addresses`]. They are a `struct
-/// ifaddrmsg` and attributes: `IFA_LOCAL` is the link's own address where `IFA_ADDRESS` is that of the other end.
+/// Returns the index of the link that has an address, from the answers to [`ask_addresses`]: each is a `struct
+/// ifaddrmsg` and attributes. On a point-to-point link, `IFA_LOCAL` is its own address and `IFA_ADDRESS` the peer's.
 pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
     let octets = octets(address);
     let has_it = |answer: &&Vec<u8>| {
@@ -205,7 +205,7 @@ pub fn link_with(address: IpAddr, answers: &[Vec<u8>]) -> Option<u32> {
 }
 
 /// Returns whether a device has a carrier but is not operational yet (`operstate`), from the answer to [`ask_link`]:
-/// until then the kernel drops packets that are sent by it.
+/// until then the kernel drops packets that are sent through it.
 pub fn is_not_active_yet(answer: &[u8]) -> bool {
     /// `IF_OPER_UP` of RFC 2863.
     const UP: u8 = 6;

@@ -13,7 +13,7 @@ use super::qdisc::{NETEM, SHAPER, add, ask, change, structure};
 use crate::netem;
 use crate::topology::Shaper;
 
-/// The handle of the `htb` that keeps the rate, `6:`. Its only class is `6:1`.
+/// The handle of the `htb` that enforces the rate, `6:`. Its only class is `6:1`.
 const PACER: u32 = 0x0006_0000;
 const PACER_CLASS: u32 = PACER + 1;
 const TCA_HTB_PARMS: u16 = 1;
@@ -52,7 +52,7 @@ pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Reques
 /// Returns the requests that change the rate at which packets leave the queue of the link `queue`. Waiting packets
 /// stay, and a packet that is being transmitted continues at the old rate.
 ///
-/// A rate of 0 stops the queue. After a change the kernel looks at the queue only when it had planned to, so the queue
+/// A rate of 0 stops the queue. After a change the kernel checks the queue only when it had planned to, so the queue
 /// must be woken up ([`super::bottleneck::add_shaped_netem`]).
 pub(crate) fn change_shaper(queue: u32, shaper: &Shaper) -> Vec<Request> {
     let gate = change(format!("open or close the queue of link {queue}"), queue, SHAPER, "tbf", &bucket(shaper));

@@ -12,12 +12,13 @@ use super::{NetlinkError, Socket};
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 /// The size of a `struct inet_diag_req_v2`, in bytes.
 const REQUEST_BYTES: usize = 56;
-/// The offsets of `idiag_states` in the request, and of the local port (`id.idiag_sport`) in a `struct inet_diag_msg`.
+/// The offset of `idiag_states` in the request.
 const STATES_OFFSET: usize = 4;
+/// The offset of the local port (`id.idiag_sport`) in a `struct inet_diag_msg`.
 const PORT_OFFSET: usize = 4;
-/// The states `TCP_LISTEN`, which SCTP uses as well, and `TCP_CLOSE`, in which a UDP socket is bound but not connected
-/// (`include/net/tcp_states.h`).
+/// The state `TCP_LISTEN`, which SCTP uses as well (`include/net/tcp_states.h`).
 const LISTENING: u32 = 1 << 10;
+/// The state `TCP_CLOSE`, in which a UDP socket is bound but not connected.
 const UNCONNECTED: u32 = 1 << 7;
 /// The states `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`, in which connections may still have data to
 /// send.
@@ -26,13 +27,16 @@ const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
 const EXTENSIONS_OFFSET: usize = 2;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
-/// The indices of numbers in the attribute `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`), four bytes each.
+/// The index of the memory allocated to the send queue in `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`),
+/// whose numbers have four bytes each.
 const SK_MEMINFO_WMEM_ALLOC: usize = 2;
+/// The index of the send buffer's size there.
 const SK_MEMINFO_SNDBUF: usize = 3;
-/// The size of a `struct inet_diag_msg` in bytes, and the offset of the other end's port in it (`id.idiag_dport`).
+/// The size of a `struct inet_diag_msg`, in bytes.
 const MESSAGE_BYTES: usize = 72;
 /// The offset of the socket's inode in a `struct inet_diag_msg`.
 const INODE_OFFSET: usize = 68;
+/// The offset of the other end's port (`id.idiag_dport`) in a `struct inet_diag_msg`.
 const PEER_PORT_OFFSET: usize = 6;
 
 /// The filter of each request for listening sockets: address family, protocol, and the states in which a socket waits
@@ -130,7 +134,7 @@ fn request(family: i32, protocol: i32, states: u32, extensions: &[u16]) -> Reque
     Request::new(attempt, SOCK_DIAG_BY_FAMILY, libc::NLM_F_DUMP, &structure, &Attributes::new())
 }
 
-/// Decodes a listening socket; `None` if it waits for nobody, as a UDP socket that is not bound (port 0).
+/// Decodes a listening socket; `None` if it waits for no client: a UDP socket that is not bound (port 0).
 fn waiting_socket(message: &[u8]) -> Option<Waiting> {
     let port = u16_at(message, PORT_OFFSET).map(u16::from_be).filter(|&port| port != 0)?;
     let inode = u32::from_ne_bytes(*message.get(INODE_OFFSET..)?.first_chunk()?);

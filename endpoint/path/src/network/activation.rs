@@ -9,22 +9,22 @@ use super::Network;
 use crate::netlink::route;
 
 /// The time between two checks of the devices. The kernel activates devices in batches, one second apart.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The most checks: networks have at most a few thousand devices, and the kernel activates a hundred per second.
-const MOST_LOOKS: usize = 1_200;
+const CHECKS_MAX: usize = 1_200;
 
 impl Network {
     /// Waits until every device with a carrier is active, and returns whether it had to wait.
     ///
     /// The kernel activates devices after their carrier is on, at most 100 of them at once (`MAX_DO_DEV_PER_LOOP` in
-    /// net/core/link_watch.c); it drops packets that are sent by a device before that.
+    /// net/core/link_watch.c); it drops packets that are sent through a device before that.
     ///
     /// # Errors
     /// A device is still inactive after two minutes.
     pub fn await_active_links(&mut self) -> Result<bool> {
         let mut waiting = self.ends.clone();
-        for look in 0..MOST_LOOKS {
+        for check in 0..CHECKS_MAX {
             let mut inactive = Vec::new();
             for device in waiting {
                 if route::is_not_active_yet(&self.ask(device, route::ask_link(device.index))?) {
@@ -32,10 +32,10 @@ impl Network {
                 }
             }
             if inactive.is_empty() {
-                return Ok(look > 0);
+                return Ok(check > 0);
             }
             waiting = inactive;
-            sleep(BETWEEN_LOOKS);
+            sleep(CHECK_INTERVAL);
         }
         bail!("the kernel has not activated {} of the network's devices, such as {:?}", waiting.len(), waiting[0]);
     }

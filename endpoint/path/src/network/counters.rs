@@ -113,7 +113,7 @@ impl Network {
         Ok(ask(self.socket(host, NETLINK_SOCK_DIAG)?)?)
     }
 
-    /// Reads how many packets of a path's versions of IP a router did not forward, but sent itself or kept.
+    /// Reads how many packets a router did not forward, but sent itself or kept, in the address families of a path.
     pub(crate) fn own_packets(&self, router: Node, path: &Path) -> Result<OwnPackets> {
         let of_family = |family: &Family| match family {
             Family::Ipv4 => OwnPackets::from_table(&read_net("snmp")?),

@@ -46,7 +46,7 @@ pub enum BuildError {
     /// A veth pair could not be created.
     #[error(transparent)]
     Veth(anyhow::Error),
-    /// The kernel refused a device, an address, a route or a discipline.
+    /// The kernel refused a device, an address, a route or a qdisc.
     #[error("in the namespace of the {node}")]
     Refused {
         /// The name of the node that the request is for.
@@ -59,17 +59,17 @@ pub enum BuildError {
     Other(#[from] anyhow::Error),
 }
 
-/// The namespaces of a run.
+/// A run's network as built: its network namespaces and their devices.
 pub struct Network {
     home: NetNs,
     nodes: BTreeMap<Node, Made>,
     /// The ends of all links.
     ends: Vec<Device>,
-    /// The devices whose outgoing packets pass a netem, there or on a device before it.
+    /// The devices whose outgoing packets pass a netem, on the device itself or on one before it.
     impaired: BTreeSet<Device>,
     /// The devices before which the router drops packets by number.
     numbered: BTreeSet<Device>,
-    /// The devices whose rate a shaper keeps, on a device of its own before them.
+    /// The devices whose rate a shaper enforces, on an additional device before them.
     shaped: BTreeSet<Device>,
     /// For each device whose packets wait in a queue behind netem: which queue.
     queueing: BTreeMap<Device, Queueing>,
@@ -139,7 +139,7 @@ impl Network {
         self.wakers.get(&device.node).with_context(|| format!("{device:?} has no shaper"))?.wake(queue)
     }
 
-    /// Changes the netem options of routers' devices; those of one router in the same batch.
+    /// Changes the netem options of routers' devices, in one batch for each router.
     pub(crate) fn change_netems(&mut self, changes: &[(Device, Attributes)]) -> Result<()> {
         for of_router in changes.chunk_by(|(one, _), (other, _)| one.node == other.node) {
             let change = |(device, options): &(Device, _)| qdisc::change_netem(self.impaired_index(*device), options);
@@ -245,8 +245,8 @@ impl Network {
         self.flush()
     }
 
-    /// Impairs the packets that leave by a device where a shaper keeps the rate: an additional device delays and shapes
-    /// them, and the first device delays each by the time of its transmission.
+    /// Impairs the packets that leave through a device where a shaper enforces the rate: an additional device delays
+    /// and shapes them, and the first device delays each by the time of its transmission.
     fn add_shaped_netem(
         &mut self,
         device: Device,
@@ -283,8 +283,8 @@ impl Network {
         self.queue(device.node, qdisc::add_collection(device.index, &options))
     }
 
-    /// Returns the index of the device on which packets leaving by a router's device are impaired: its own, or that of
-    /// the additional device where a shaper keeps the rate.
+    /// Returns the index of the device that impairs the packets leaving through a router's device: the device itself
+    /// or, where a shaper enforces the rate, the additional device.
     fn impaired_index(&self, device: Device) -> u32 {
         if self.shaped.contains(&device) { device.queue().index } else { device.index }
     }

@@ -25,7 +25,7 @@ impl Normal {
     /// Variables, SIAM Review 6(3), 1964).
     pub(super) fn draw(&mut self) -> f64 {
         loop {
-            let (x, y) = (self.even(), self.even());
+            let (x, y) = (self.uniform(), self.uniform());
             let square = x * x + y * y;
             if square > 0.0 && square < 1.0 {
                 return x * (-2.0 * logarithm(square) / square).sqrt();
@@ -34,7 +34,7 @@ impl Normal {
     }
 
     /// Draws a uniformly distributed number between -1 and 1.
-    fn even(&mut self) -> f64 {
+    fn uniform(&mut self) -> f64 {
         let word = splitmix64(self.seed, self.drawn);
         self.drawn += 1;
         let share = (word >> (u64::BITS - MANTISSA_BITS)) as f64 / (1_u64 << MANTISSA_BITS) as f64;

@@ -7,7 +7,7 @@ use super::draw::Normal;
 /// The changes still to come. Redraws and traces have no end, so each change is computed when it is asked for.
 #[derive(Debug)]
 pub(super) struct Schedule<'a> {
-    /// The sources of changes. If changes are due at the same time, that of the source listed first comes first.
+    /// The sources of changes. If several have a change due at the same time, the source listed first comes first.
     sources: Vec<Source<'a>>,
 }
 

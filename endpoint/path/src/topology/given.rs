@@ -118,7 +118,8 @@ impl Topology<'_> {
         ways
     }
 
-    /// Returns by which of its links a router reaches the network of each link that is not its own.
+    /// Returns a router's next hops: for the network of each link that is not its own, the link through which the
+    /// router reaches it.
     fn next_links(&self, ways: &[Vec<Way>], router: u16) -> BTreeMap<u16, Way> {
         let mut first: BTreeMap<u16, Option<Way>> = BTreeMap::from([(router, None)]);
         let mut networks = BTreeMap::new();
@@ -167,7 +168,7 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     problems.require(network.links.iter().all(|link| known(&link)), "network.links", || {
         "end at a node that there is not".to_owned()
     });
-    let groups = joined(&numbers, network);
+    let groups = component_count(&numbers, network);
     problems.require(groups == 1, "network.links", || format!("leave the network in {groups} parts"));
     problems.require(network.links.len() < names.len(), "network.links", || {
         "leave two ways between some of the nodes: packets would have a choice".to_owned()
@@ -204,7 +205,8 @@ pub fn problems(job: &Job, network: &Network) -> Vec<String> {
     problems.into_list()
 }
 
-/// Reports workloads that are not between hosts of the network, and programs that are not each on a host of its own.
+/// Reports workloads whose client and server are not hosts of the network, and hosts on which more than one program of
+/// a command would run.
 fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
     let is_host = |name: &str| network.hosts.iter().any(|host| host == name);
     for each in &job.workloads {
@@ -229,8 +231,8 @@ fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
     });
 }
 
-/// Returns the number of parts of the network that are not connected with each other.
-fn joined(numbers: &BTreeMap<&str, usize>, network: &Network) -> usize {
+/// Returns the number of connected components of the network.
+fn component_count(numbers: &BTreeMap<&str, usize>, network: &Network) -> usize {
     let mut parts = numbers.clone();
     for link in &network.links {
         if let (Some(&old), Some(&new)) = (parts.get(&*link.first), parts.get(&*link.second)) {
@@ -240,7 +242,7 @@ fn joined(numbers: &BTreeMap<&str, usize>, network: &Network) -> usize {
     parts.values().collect::<BTreeSet<_>>().len()
 }
 
-/// Returns whether a workload's `links` lead, in order, from its client to its server, none of them twice.
+/// Returns whether a workload's `links` are, in order, a way from its client to its server that uses no link twice.
 fn leads(network: &Network, ends: &Ends) -> bool {
     let mut at = &ends.client;
     for &number in &ends.links {

@@ -15,7 +15,7 @@ pub const FIRST_INDEX: u32 = 10;
 /// The difference between the interface indices of a bottleneck's device and of the additional device with its queue.
 const QUEUE_INDICES: u32 = 10;
 
-/// A host or a router, as its index in [`Topology::nodes`]. Each has a network namespace of its own.
+/// A host or a router, as its index in [`Topology::nodes`]. Each has its own network namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Node(pub u16);
 
@@ -35,7 +35,7 @@ impl Device {
         Self { node, index: FIRST_INDEX + place / QUEUE_INDICES * 2 * QUEUE_INDICES + place % QUEUE_INDICES }
     }
 
-    /// Returns the additional device through which packets pass before this one if a shaper keeps this one's rate.
+    /// Returns the additional device through which packets pass before this one if a shaper enforces this one's rate.
     /// There they are delayed and queued; here they then spend the time of their transmission.
     pub(crate) fn queue(self) -> Self {
         Self { index: self.index + QUEUE_INDICES, ..self }
@@ -66,20 +66,20 @@ pub enum NodeKind {
 pub struct Topology<'a> {
     /// Hosts and routers, with their names for messages.
     pub nodes: Vec<(NodeKind, String)>,
-    /// The links; those of one path follow each other. In a network that a job describes, each link is a path.
+    /// The links; the two links of one path are adjacent. In a network that a job describes, each link is a path.
     pub links: Vec<Link<'a>>,
     /// The devices that packets pass in each direction, down and up, of each of the job's paths.
     pub crossings: Vec<[Crossing; 2]>,
 }
 
-/// A cable between two nodes, with a network of its own.
+/// A link between two nodes, with its own IP network.
 #[derive(Debug)]
 pub struct Link<'a> {
     /// The number of the job's path to which it belongs.
     pub number: u16,
     /// The path with that number, whose impairments apply at the ends of the link.
     pub path: &'a Path,
-    /// Both ends. On a path from client to server, the host comes before the router.
+    /// Both ends. On a path from client to server, the host's end is listed before the router's.
     pub ends: [End<'a>; 2],
 }
 
@@ -94,8 +94,8 @@ pub struct End<'a> {
     pub address: IpAddr,
     /// When, during the run, the device has its address.
     pub presence: Presence,
-    /// The impairments of the packets that leave by this end; `None` on a host, whose stack would notice (TCP small
-    /// queues).
+    /// The impairments of the packets that leave through this end; `None` on a host, where they would affect the
+    /// sender's stack (TCP small queues).
     pub egress: Option<&'a Impairments>,
     /// The routes that use this end.
     pub routes: Vec<Route>,
@@ -117,8 +117,8 @@ pub enum Presence {
 pub struct Crossing {
     /// The device from which they are sent.
     pub sender: Device,
-    /// The router's device whose egress impairs them; `None` if none does. On a link of a described network, it is the
-    /// sender, unless that is a host.
+    /// The router's device whose egress impairs the packets; `None` if no device does. On a link of a described
+    /// network, it is the sender, unless the sender is a host.
     pub bottleneck: Option<Device>,
     /// The device at which they arrive.
     pub receiver: Device,

@@ -10,7 +10,7 @@
 //!
 //! The server's answers take the path to which the client's address belongs. The client's default route is by the path
 //! to which it attached last. While it is attached to two paths, packets from its address on the other path still take
-//! that path: a rule routes them by a table of their own.
+//! that path: a rule routes them by a separate table.
 //!
 //! No device is ever set down: the kernel would notice late (`linkwatch_schedule_work` waits up to a second), and would
 //! drop the packets in its qdisc.
@@ -27,7 +27,7 @@ use super::{BuildStep, Endpoint, Link, Presence, Route, Topology};
 const FIRST_TABLE: u8 = 100;
 
 /// The number of subflows that an MPTCP connection may have in addition to its first (`MPTCP_PM_ADDR_MAX` of the
-/// kernel). A server that has not learned that an address is gone keeps its subflow until it times out.
+/// kernel). A server that is not told that an address is gone keeps the subflow until it times out.
 pub(crate) const SUBFLOWS: u32 = 8;
 
 /// Changes a path's two links (client's and server's) for a client that moves, and for a server with a single address,

@@ -1,7 +1,7 @@
 //! The network of a job ([`graph`]), and the steps that build it, in order. Pure.
 //!
-//! Packets are impaired where they leave a router, never on a host: the sender's stack would notice (TCP small queues),
-//! and large segments become single packets only when they leave the host.
+//! Packets are impaired where they leave a router, never on a host: impairments there would affect the sender's stack
+//! (TCP small queues), and large segments become single packets only when they leave the host.
 
 mod given;
 mod graph;
@@ -87,7 +87,7 @@ impl Topology<'_> {
         steps
     }
 
-    /// Returns whether the job configures a node to send no ICMP of its own.
+    /// Returns whether the job forbids a node to send ICMP messages itself.
     pub(crate) fn is_silent(&self, job: &Job, node: Node) -> bool {
         let (_, name) = &self.nodes[usize::from(node.0)];
         job.network.as_ref().is_some_and(|network| network.silent.contains(name))
@@ -166,7 +166,7 @@ pub fn host_of(exchange: &Exchange, side: Side) -> &str {
     }
 }
 
-/// Returns the steps that impair the packets leaving by a device.
+/// Returns the steps that impair the packets leaving through a device.
 fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<BuildStep> {
     let numbered = numbers_lost(&impairments.loss).map(|numbers| BuildStep::LoseByNumber { device, numbers });
     let impairments = impairments.clone();
@@ -205,15 +205,15 @@ fn initial_window<'a>(workloads: impl IntoIterator<Item = &'a Exchange>) -> u32 
     of_tcp.or(transports.first()).map_or(0, |transport| transport.initial_window_packets)
 }
 
-/// Returns the steps without netems that impair nothing: in real time even those would delay packets.
+/// Removes the steps for netems that impair nothing: in real time even those would delay packets.
 pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps.retain(|step| !matches!(step, BuildStep::Netem { impairments, .. } if !impairments.impairs()));
     steps
 }
 
-/// Returns the shaper for a direction whose rate netem cannot keep, because the rate changes, reordered packets would
-/// bypass it, or a queueing discipline has the queue; otherwise `None`. If the job sets no rate, the shaper does not
-/// limit at first: a trace sets a rate at the run's epoch, an event later.
+/// Returns the shaper for a direction whose rate netem cannot enforce, because the rate changes, reordered packets
+/// would bypass it, or a queueing discipline has the queue; otherwise `None`. If the job sets no rate, the shaper does
+/// not limit at first: a trace sets a rate at the run's epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some()

@@ -43,17 +43,17 @@ pub enum BuildStep {
         /// The most packets in one large segment.
         packets: u32,
     },
-    /// Give a device an address in a network of its family's usual size.
+    /// Give a device an address with its family's usual prefix length (/24 or /64).
     Address(Device, IpAddr),
     /// Remove an address from a device. With the last one, the kernel removes the device's routes and neighbours too.
     RemoveAddress(Device, IpAddr),
     /// Set a device up.
     Up(Device),
-    /// Set a device up that neither asks for neighbours nor reports its multicast groups, whose packets would be counted
-    /// and impaired with the others.
+    /// Set a device up without neighbour resolution and multicast reports, whose packets would be counted and impaired
+    /// with the others.
     UpSilently(Device),
-    /// Make a router forward packets of IPv6. This must come after its devices are set up without multicast; otherwise
-    /// it would join the all-routers groups and report that.
+    /// Make a router forward IPv6 packets. This must come after its devices are set up without multicast; otherwise the
+    /// router would join the all-routers groups and report that.
     Forward(Node),
     /// Add the device at the other end of a link as a permanent neighbour, for which no ARP is needed.
     Neighbour {
@@ -61,7 +61,7 @@ pub enum BuildStep {
         device: Device,
         /// The neighbour's address.
         address: IpAddr,
-        /// The neighbour's device.
+        /// The device at the other end of the link.
         neighbour: Device,
     },
     /// Let a device find its neighbours by ARP, and limit how many packets wait for a reply.
@@ -71,10 +71,10 @@ pub enum BuildStep {
         /// The most packets that wait for each neighbour.
         packets: u32,
     },
-    /// Count the ARP packets of a router's device, and the other packets that leave by it. The steps that impair these
-    /// must come before.
+    /// Count the ARP packets of a router's device, and the other packets that leave through it. Must come after the
+    /// steps that impair these packets.
     CountArp(Device),
-    /// Add a route, or replace the one to the same network in the same table.
+    /// Add a route, or replace an existing route to the same network in the same table.
     Route(Route),
     /// Let a host route the packets from one of its addresses by another table before the main one.
     Rule {
@@ -91,12 +91,11 @@ pub enum BuildStep {
         host: Node,
         /// The number of subflows that a connection may have in addition to its first.
         more: u32,
-        /// The addresses of its own that the host announces to its peers, so that they open subflows to these
-        /// addresses.
+        /// The host's addresses that it announces to its peers, so that they open subflows to these addresses.
         announced: Vec<IpAddr>,
     },
-    /// Impair the packets that leave by a router's device, with a shaper for the rate, on an additional device before
-    /// this one.
+    /// Impair the packets that leave through a router's device, with a shaper for the rate, on an additional device
+    /// before this one.
     ShapedNetem {
         /// The device of the router.
         device: Device,
@@ -111,15 +110,15 @@ pub enum BuildStep {
     AddEndpoint(Node, Endpoint),
     /// Make the MPTCP connections of a host close their subflows from an address.
     RemoveEndpoint(Node, Endpoint),
-    /// Drop packets that a router forwards by a device, by their numbers, before its netem.
+    /// Drop packets that a router forwards through a device, by their numbers, before its netem.
     LoseByNumber {
         /// The device of the router.
         device: Device,
         /// The numbers of the packets to drop.
         numbers: Numbers,
     },
-    /// Give packets that a router forwards by this device the device's address as source, and translate the answers
-    /// back (masquerading).
+    /// Give packets that a router forwards through this device the device's address as source, and translate the
+    /// answers back (masquerading).
     Translate {
         /// The device of the router.
         device: Device,
@@ -128,7 +127,7 @@ pub enum BuildStep {
     },
     /// Drop all ICMP messages that a router sends itself.
     Silence(Node),
-    /// Impair the packets that leave by a device of the router.
+    /// Impair the packets that leave through a device of the router.
     Netem {
         /// The device of the router.
         device: Device,
@@ -161,8 +160,8 @@ impl Route {
     /// The main routing table, for packets that match no rule.
     pub(crate) const MAIN: u8 = libc::RT_TABLE_MAIN;
 
-    /// Creates a route in the main table to a network of its family's usual size, by a device with an address in the
-    /// gateway's network.
+    /// Creates a route in the main table to a network with its family's usual prefix length, through a device with an
+    /// address in the gateway's network.
     pub fn new(device: Device, network: IpAddr, gateway: IpAddr) -> Self {
         Self {
             device,
@@ -175,12 +174,12 @@ impl Route {
         }
     }
 
-    /// Creates a default route in the main table, by such a device.
+    /// Creates a default route in the main table, through a device with an address in the gateway's network.
     pub fn everywhere(device: Device, gateway: IpAddr) -> Self {
         Self { prefix_bits: 0, ..Self::new(device, unspecified(gateway), gateway) }
     }
 
-    /// Returns the route of IPv4 beside one of IPv6.
+    /// Returns the IPv4 route that a dual-stack run has beside an IPv6 route.
     pub(crate) fn ipv4_beside(self) -> Self {
         let network = ipv4_beside(self.network);
         let prefix_bits = if self.prefix_bits == 0 { 0 } else { prefix_bits(network) };
@@ -193,7 +192,7 @@ impl Route {
     }
 }
 
-/// An address of this host that its connections may use.
+/// An MPTCP endpoint: an address of a host from which its connections may open subflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoint {
     /// The address's id in MPTCP, by which the peer learns that the address is gone.
@@ -202,7 +201,7 @@ pub struct Endpoint {
     pub address: IpAddr,
 }
 
-/// A shaper that enforces a rate: the transmission of a packet starts when that of the packet before has ended.
+/// A shaper that enforces a rate: it lets a packet start when the previous packet has been transmitted.
 ///
 /// A packet that is being transmitted when the rate changes continues at the old rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,8 +220,7 @@ pub struct Shaper {
 }
 
 impl Shaper {
-    /// Returns the rate at which packets that have passed the shaper are transmitted. Behind a policer it does not
-    /// limit.
+    /// Returns the rate at which packets that have passed the shaper are transmitted: unlimited behind a policer.
     pub fn transmission_bit_s(&self) -> u64 {
         if self.burst_bytes > 0 { UNLIMITED_BIT_S } else { self.rate_bit_s }
     }

@@ -35,7 +35,7 @@ pub(super) fn shared_sysctls(family: Family) -> Vec<BuildStep> {
     of_ipv6.into_iter().chain(of_both).collect()
 }
 
-/// Returns the settings that all hosts have. Everything else, such as ECN, has the kernel's default unless the job says
+/// Returns the settings of all hosts. Everything else, such as ECN, has the kernel's default unless the job says
 /// otherwise ([`tcp_sysctls`]).
 pub(super) fn host_sysctls(buffer_bytes: u64) -> [BuildStep; 4] {
     // Minimum and default are the kernel's own (net/ipv4/tcp.c); the job sets only the limit of auto-tuning.
@@ -68,8 +68,8 @@ pub(super) fn hop_limit(job: &Job, family: Family) -> Option<BuildStep> {
     (routers > ROUTERS_OF_USUAL_HOP_LIMIT).then(|| sysctl(key, "255"))
 }
 
-/// Returns the settings for the time-outs of a router's NAT mappings that the job sets: those of UDP, answered or not,
-/// and those of established TCP connections (`nf_conntrack-sysctl.rst`).
+/// Returns the settings for the time-outs of a router's NAT mappings that the job sets: of UDP mappings, answered or
+/// not, and of established TCP connections (`nf_conntrack-sysctl.rst`).
 pub(super) fn mapping_time_outs(nat: &Nat) -> Vec<BuildStep> {
     let Some(timeout_s) = nat.timeout_s else { return Vec::new() };
     [
@@ -120,9 +120,9 @@ pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
 }
 
-/// Returns the settings of hosts that switch off the features of the kernel's TCP which the job's TCP lacks. Each
-/// belongs to a namespace (`net/ipv4/sysctl_net_ipv4.c`) and applies to connections that begin later; the transport
-/// reads back what it got.
+/// Returns the settings of hosts that switch off those features of the kernel's TCP which the job's TCP lacks. Each
+/// belongs to a namespace (`net/ipv4/sysctl_net_ipv4.c`) and applies to later connections; the transport reads back
+/// which features a connection has.
 pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     if !stack_of(transport.kind).uses_tcp() {
         return Vec::new();
