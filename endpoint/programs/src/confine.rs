@@ -27,18 +27,18 @@ use crate::enclosure;
 use crate::guest_memory::{Pages, file_system};
 use crate::privileges::{LOW_PORTS, NETWORK, become_nobody};
 
-/// The accesses to files that are refused: creating, removing, renaming, writing and truncating (Linux 6.2), as far as
-/// the kernel supports refusing them.
+/// The file accesses that are refused, as far as the kernel supports refusing them: creating, removing, renaming,
+/// writing and truncating (Linux 6.2).
 const ACCESS: ABI = ABI::V3;
 
-/// The size limit of a guest's files, in bytes: many times that of the largest transfers' records and captures.
+/// The size limit of a guest's files, in bytes: many times the size of the largest records and captures.
 const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 
-/// The limit of what each process of a guest's kernel has in memory for itself, in bytes: twenty times what it needs, as
-/// a guest's own memory is a file, which all of its processes share.
+/// The limit on the private memory of each process of a guest's kernel, in bytes: twenty times what it needs. A guest's
+/// own memory does not count: it is a file that all of these processes share.
 const DATA_BYTES_AT_MOST: u64 = 64 << 20;
 
-/// What error messages say was attempted.
+/// The attempt that error messages name.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// How a program is confined.
@@ -66,8 +66,8 @@ pub struct Confinement {
     program: Vec<OsString>,
 }
 
-/// Replaces this process by a program, or waits for the program and ends with its status. If the host refuses
-/// namespaces or memory of its own, the program runs without them, unless they are required.
+/// Replaces this process by a program, or waits for the program and ends with its status. If the host refuses new
+/// namespaces or separate memory, the program runs without them, unless they are required.
 pub fn run(confinement: &Confinement) -> ExitCode {
     let Err(error) = confine(confinement);
     eprintln!("netwarp-endpoint: {error:#}");
@@ -115,8 +115,8 @@ fn bound_files(memory_bytes: u64) -> Result<()> {
     setrlimit(Resource::RLIMIT_FSIZE, bytes.min(most), bytes.min(most)).context("bound files (RLIMIT_FSIZE)")
 }
 
-/// Limits the memory that this process, and every process that it starts, has for itself: its heap, and what it maps
-/// privately and can write (`RLIMIT_DATA`, getrlimit(2)). Shared mappings do not count.
+/// Limits the private memory of this process, and of every process that it starts: its heap, and its private writable
+/// mappings (`RLIMIT_DATA`, getrlimit(2)). Shared mappings do not count.
 fn bound_data() -> Result<()> {
     let (_, most) = getrlimit(Resource::RLIMIT_DATA).context("read the bound of data (RLIMIT_DATA)")?;
     let bytes = DATA_BYTES_AT_MOST.min(most);
@@ -156,7 +156,7 @@ pub fn restriction(writable: &[PathBuf], level: CompatLevel, scoped: bool) -> Re
         .context(ATTEMPT)
 }
 
-/// Returns a Landlock ruleset for programs that another host has this one run: they read below one directory, write
+/// Returns a Landlock ruleset for programs that this host runs for another host: they read below one directory, write
 /// below some, and reach no other process of the machine by abstract sockets (Linux 6.12) or by signals.
 ///
 /// # Errors
@@ -173,7 +173,7 @@ pub fn containment(readable: &Path, writable: &[PathBuf]) -> Result<RulesetCreat
         .context("restrict what is read and written, and which sockets are reached (Landlock of Linux 6.12)")
 }
 
-/// Changes the user from root to nobody. Opens the program's file before, and returns a path to the open file: the user
+/// Changes the user from root to nobody. Before that, opens the program's file, and returns a path to the open file:
 /// nobody may have no access to the home directory in which the file lies.
 fn give_up_root(program: &[OsString]) -> Result<PathBuf> {
     let program = program.first().context("no program is named")?;

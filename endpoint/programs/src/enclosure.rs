@@ -1,5 +1,5 @@
-//! Encloses a guest kernel in namespaces of its own, in which all file systems are read-only except for the directories
-//! that the run writes to.
+//! Encloses a guest kernel in new namespaces, in which all file systems are read-only except for the directories that
+//! the run writes to.
 //!
 //! The guest kernel is a process of the machine. A program that has taken control of it, or that remounts the machine's
 //! files inside the guest, can still do only what that process may do. So this process sees no other processes, no
@@ -31,9 +31,9 @@ use crate::privileges::{READ_ALL_FILES, RefusedBy, Word, forbid_system_calls, ke
 /// The stack of the enclosed process until it executes the program, in bytes.
 const STACK_BYTES: usize = 512 << 10;
 
-/// System calls that a guest kernel does not need and that reach beyond its own processes and files: those for named
-/// sockets, namespaces and mounts, other processes' memory, keys, locks on others' files, and parts of the kernel that
-/// have had many faults.
+/// System calls that a guest kernel does not need and that reach beyond its own processes and files: for named sockets,
+/// namespaces and mounts, other processes' memory, keys, locks on others' files, and parts of the kernel with a history
+/// of faults.
 const FORBIDDEN: [libc::c_long; 36] = [
     libc::SYS_connect,
     libc::SYS_bind,
@@ -74,17 +74,17 @@ const FORBIDDEN: [libc::c_long; 36] = [
     libc::SYS_flock,
 ];
 
-/// The set-user-ID and set-group-ID bits of a file's mode. Whoever executes a file of root's with such a mode becomes
-/// root.
+/// The set-user-ID and set-group-ID bits of a file's mode. Whoever executes a file with such a mode that belongs to
+/// root becomes root.
 const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
 /// The flags with which open(2) creates a file, and so uses its mode argument. `O_TMPFILE` includes `O_DIRECTORY`,
 /// which by itself creates no file.
 const MAKES_A_FILE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY) as u32;
 
 /// System calls that are refused with some arguments: those that create set-user-ID or set-group-ID files, those that
-/// send to sockets by name, and those for locks, leases and notices on files: they need only be readable, and whoever
-/// else uses them may have to wait. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a datagram
-/// may name any socket, in an argument that no filter sees (sendmsg(2)).
+/// send to sockets by name, and those for locks, leases and notices on files: they work on any readable file, and may
+/// make other users of the file wait. Socket pairs must be Unix streams, as a guest kernel's are: the sender of a
+/// datagram may name any socket, in an argument that no filter sees (sendmsg(2)).
 const REFUSED: [RefusedBy; 22] = [
     RefusedBy { number: libc::SYS_chmod, tests: &[(Word::Low(1), HasAny(SET_ID))] },
     RefusedBy { number: libc::SYS_fchmod, tests: &[(Word::Low(1), HasAny(SET_ID))] },
@@ -128,7 +128,7 @@ const SOCKET_TYPE: u32 = 0xf;
 struct Kind {
     /// Whether the enclosure has a user namespace; without one, the caller must be root.
     user: bool,
-    /// Whether the enclosure has a PID namespace, which needs a `/proc` of its own; containers may forbid that.
+    /// Whether the enclosure has a PID namespace, which needs its own `/proc`; containers may forbid that.
     processes: bool,
 }
 
@@ -264,7 +264,7 @@ fn listen(go: OwnedFd, answer: OwnedFd) -> Result<Option<Ended>> {
 /// The enclosed process's answer that the enclosure is complete.
 const READY: &str = "ready";
 
-/// What the enclosed process does: completes the enclosure, runs the program, and answers. Returns the process's exit
+/// Runs in the enclosed process: completes the enclosure, runs the program, and answers. Returns the process's exit
 /// status.
 fn enclosed(
     kind: Kind,
@@ -328,8 +328,8 @@ fn make_read_only(writable: &[PathBuf]) -> Result<()> {
     chdir(&here).with_context(|| format!("enter {}", here.display()))
 }
 
-/// Starts the program as a child of this process, not in its place: the first process of a PID namespace ignores
-/// signals, and a guest kernel that panics ends itself by a signal.
+/// Starts the program as a child of this process instead of replacing this process: the first process of a PID
+/// namespace ignores signals, and a guest kernel that panics ends itself by a signal.
 fn start(become_program: &dyn Fn() -> anyhow::Error) -> Result<Pid> {
     // SAFETY: this process has one thread.
     match unsafe { fork() }.context("start the enclosed program (fork)")? {

@@ -25,7 +25,7 @@ pub enum FilesOf<'a> {
     One(&'a str),
 }
 
-/// The hosts of a run without a network of its own, in the order in which their file systems are built.
+/// The hosts of a run whose job describes no network, in the order in which their file systems are built.
 pub const USUAL_HOSTS: [&str; 2] = ["server", "client"];
 
 impl<'a> FilesOf<'a> {
@@ -59,7 +59,7 @@ impl<'a> FilesOf<'a> {
         self.part("held")
     }
 
-    /// Returns the path of the directory with the directories that contain no files of the machine.
+    /// Returns the path that holds the directories that contain none of the machine's files.
     pub(super) fn own(self) -> PathBuf {
         self.part("own")
     }
@@ -80,8 +80,8 @@ impl<'a> FilesOf<'a> {
         below(&self.root(), path)
     }
 
-    /// Mounts the file system at [`ROOT`] for the calling process and those that it starts, which must be in a mount
-    /// namespace of their own.
+    /// Mounts the file system at [`ROOT`] for the calling process and its children, which must be in a separate mount
+    /// namespace.
     pub(super) fn put_at_root(self) -> Result<()> {
         if self == Self::All {
             return Ok(());

@@ -1,9 +1,9 @@
 //! A guest's memory in huge pages, where the host grants them to any user.
 //!
 //! The memory is a file. Creating a file system whose files have huge pages (`huge=` in tmpfs(5)) requires privileges
-//! over a mount namespace, which any process has in a user namespace of its own. So a child process enters one, creates
-//! the file system, and leaves its descriptor (fsmount(2)) to its parent. The file system is mounted on no directory,
-//! and disappears with the last process that uses it.
+//! over a mount namespace, which any process has in a new user namespace. So a child process enters one, creates the
+//! file system, and leaves its descriptor (fsmount(2)) to its parent. The file system is mounted on no directory, and
+//! disappears with the last process that uses it.
 
 use std::os::fd::OwnedFd;
 

@@ -23,17 +23,17 @@ use super::root::{self, Base};
 /// The network namespace in which programs run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkOf {
-    /// A new namespace, for the run alone.
+    /// A new namespace, only for the run.
     Run,
     /// The machine's namespace, over which programs have no privileges.
     Machine,
 }
 
-/// Calls `run` in a child process that is root in a new user namespace and the first process of a new PID namespace,
-/// and returns there what `run` returns; in the caller it returns whether the child succeeded. When the child ends, for
-/// whatever reason, the kernel ends every process that it has started. Otherwise programs could outlive their roles, as
-/// children of the process that started the run. The child has a session keyring of its own ([`crate::process::Hold`]
-/// keeps programs from the keys themselves). The caller must have one thread.
+/// Calls `run` in a child process that is root in a new user namespace and the first process of a new PID namespace. In
+/// the child, returns what `run` returns; in the caller, whether the child succeeded. When the child ends, for whatever
+/// reason, the kernel ends every process that it has started. Otherwise programs could outlive their roles, as children
+/// of the process that started the run. The child has a new session keyring ([`crate::process::Hold`] keeps programs
+/// from the keys themselves). The caller must have one thread.
 ///
 /// # Errors
 /// The host forbids it.

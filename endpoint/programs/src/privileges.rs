@@ -17,7 +17,7 @@ pub(crate) const LOW_PORTS: u32 = 10;
 /// `CAP_NET_ADMIN`: to configure the network, and to use congestion controls and buffers that ordinary users may not.
 pub(crate) const NETWORK: u32 = 12;
 
-/// The user and group ID of nobody.
+/// The user ID and group ID of the user nobody.
 const NOBODY: u32 = 65534;
 /// The version of the capability structures (`_LINUX_CAPABILITY_VERSION_3`).
 const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
@@ -26,8 +26,9 @@ const CAPABILITIES_OF_64_BITS: u32 = 0x2008_0522;
 const X86_64: u32 = 0xc000_003e;
 /// The bit that marks the number of an x32 system call (`__X32_SYSCALL_BIT`).
 const X32: u32 = 0x4000_0000;
-/// The offsets of the number and of the architecture in `struct seccomp_data`.
+/// The offset of the system call's number in `struct seccomp_data`.
 pub(crate) const NUMBER_AT: u32 = 0;
+/// The offset of the architecture in `struct seccomp_data`.
 const ARCHITECTURE_AT: u32 = 4;
 
 /// The system calls for the keys that the kernel keeps for the user's session and for the user (keyrings(7)). Whoever
@@ -100,7 +101,7 @@ pub fn become_nobody(kept: &[u32]) -> Result<()> {
     Ok(())
 }
 
-/// Gives up the keyring of the user's session (keyrings(7)) for a new one, which all processes have that this one starts.
+/// Replaces the keyring of the user's session (keyrings(7)) by a new one, for this process and all that it starts.
 ///
 /// # Errors
 /// The kernel has keys, and refuses a new keyring.
@@ -113,7 +114,7 @@ pub(crate) fn leave_session_keys() -> Result<()> {
     }
 }
 
-/// Reduces the capabilities of this process, and of the programs that it executes, to `kept`, as far as it has them.
+/// Limits the capabilities of this process, and of the programs that it executes, to those of `kept` that it has.
 fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     let header = [CAPABILITIES_OF_64_BITS, 0];
     let permitted = permitted(header)?;
@@ -181,8 +182,8 @@ pub(crate) fn keep_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the kernel refuse system calls of this process, and of every process that it starts, with `EPERM`: those
-/// given, and all system calls of other architectures than x86-64 (seccomp(2)).
+/// Makes the kernel refuse some system calls of this process, and of every process that it starts, with `EPERM`: the
+/// given ones, and those of all architectures other than x86-64 (seccomp(2)).
 ///
 /// # Arguments
 /// * `forbidden` - the calls that are always refused.
@@ -202,8 +203,8 @@ pub(crate) fn forbid_system_calls(forbidden: &[libc::c_long], by_arguments: &[Re
     Errno::result(set).map(drop).context("refuse system calls (seccomp)")
 }
 
-/// Returns the seccomp filter's program (`struct sock_filter`, bpf(4)): each test jumps to the next one or to the
-/// refusal.
+/// Returns the seccomp filter's program (`struct sock_filter` of `linux/filter.h`, seccomp(2)): each test jumps to the
+/// next one or to the refusal.
 fn filter(forbidden: &[libc::c_long], by_arguments: &[RefusedBy]) -> Vec<libc::sock_filter> {
     let answer = |action| statement(libc::BPF_RET | libc::BPF_K, action);
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;

@@ -25,15 +25,15 @@ use crate::privileges::{OF_KEYS, forbid_system_calls, keep_capabilities};
 /// The limit of open files, as in an ordinary login session.
 const OPEN_FILES: u64 = 4096;
 
-/// The first of the two descriptors, in the program, through which it is controlled, if it is.
+/// The first of the program's two control descriptors ([`Start::control`]).
 const CONTROL_FD: RawFd = 3;
 
-/// The capabilities of a program whose restriction relies on layers (`include/uapi/linux/capability.h`): those over its
-/// own files (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Capabilities over
+/// The capabilities of a program whose restriction relies on layers (`include/uapi/linux/capability.h`): over its own
+/// files (0, 1, 3, 4, 31), processes (5 to 8, 23, 24), memory (14, 15) and network (10 to 13). Capabilities over
 /// mounts, roots, devices and other processes' memory would let it bypass the layers.
 const OF_LAYERS: [u32; 17] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 23, 24, 31];
 
-/// What is needed to start a program.
+/// The parameters for starting a program.
 #[derive(Debug)]
 pub struct Start<'a> {
     /// The program and its arguments.
@@ -62,9 +62,9 @@ pub enum Hold {
     /// By Landlock, on a host: the program can write only to files that are covered by a layer, and reaches none of the
     /// user's keys.
     Layers,
-    /// As [`Hold::Layers`], with more restrictions, for programs that another host has this one run: the program reads
-    /// only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and cannot
-    /// create memory that belongs to no process.
+    /// As [`Hold::Layers`], with more restrictions, for programs that this host runs for another host: the program
+    /// reads only the files that it is shown, reaches no abstract socket of the machine, has no capabilities, and
+    /// cannot create memory that belongs to no process.
     Contained,
 }
 
@@ -78,9 +78,9 @@ impl Hold {
         }
     }
 
-    /// Returns the system calls that are refused to the program: those for the user's keys, and to one that another host
-    /// has this one run also those that create memory which belongs to no process and no file system, as neither the
-    /// limits of processes nor the sizes of layers apply to it.
+    /// Returns the system calls that are refused to the program: those for the user's keys. A program that this host
+    /// runs for another host is also refused those that create memory which belongs to no process and no file system:
+    /// neither the limits of processes nor the sizes of layers would apply to it.
     fn forbidden_calls(self) -> &'static [&'static [libc::c_long]] {
         match self {
             Self::Guest => &[],
@@ -99,7 +99,7 @@ impl Hold {
     }
 }
 
-/// A program that was started, in a session of its own with its descendants.
+/// A running program: its first process and all descendants share a session.
 #[derive(Debug)]
 pub struct Program {
     /// The program's first process.
@@ -198,8 +198,8 @@ fn enter(
     Ok(())
 }
 
-/// Returns the directories that programs may write to on a host: all that they see, except those of the kernel's own
-/// file systems.
+/// Returns the directories that programs may write to on a host: all that they see, except for the kernel's own file
+/// systems.
 fn writable() -> Result<Vec<PathBuf>> {
     let list = || format!("list {ROOT}");
     let entries = fs::read_dir(ROOT).with_context(list)?.collect::<io::Result<Vec<_>>>().with_context(list)?;

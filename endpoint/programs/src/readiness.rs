@@ -14,7 +14,8 @@ use regex_lite::Regex;
 
 use super::files_of::below_root;
 
-/// The first pause between two checks, in nanoseconds; each pause is twice the one before, up to [`LONGEST_PAUSE_NS`].
+/// The first pause between two checks, in nanoseconds; each pause is twice the previous one, up to
+/// [`LONGEST_PAUSE_NS`].
 ///
 /// In virtual time the length of a pause does not matter: time passes only when every program waits for something, so a
 /// server that is not ready after a pause has nothing left to do before its next timer.
@@ -83,7 +84,7 @@ impl Readiness {
         matches!(self, Self::Line(pattern) if pattern.is_match(line))
     }
 
-    /// Returns a text of what is awaited, for the message about a server that was not ready in time.
+    /// Returns a description of the awaited event, for the message about a server that was not ready in time.
     pub fn wanted(&self) -> String {
         match self {
             Self::Port { wanted: Some(port), .. } => format!("a socket that waits at port {port}"),

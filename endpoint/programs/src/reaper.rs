@@ -26,7 +26,7 @@ pub struct Reaper(Child);
 
 impl Reaper {
     /// Moves the calling process into new mount and UTS namespaces, and starts a reaper as the first process of a new
-    /// PID namespace, in which every process is that the caller starts from now on. A host with files of its own also
+    /// PID namespace, to which all processes belong that the caller starts from now on. A host with separate files also
     /// gets its own System V objects and POSIX message queues.
     ///
     /// # Errors

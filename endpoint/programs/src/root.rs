@@ -1,9 +1,8 @@
 //! Builds the file system that programs see: the machine's files, with layers in memory on top that receive what
 //! programs write.
 //!
-//! Each host of a run has a file system of its own, or all share one ([`FilesOf`]). They are built before client and
-//! server start. `/proc` and `/sys`, which depend on the namespaces of the programs, are mounted later
-//! ([`super::reaper`]).
+//! Each host of a run has its own file system, or all share one ([`FilesOf`]). They are built before client and server
+//! start. `/proc` and `/sys`, which depend on the namespaces of the programs, are mounted later ([`super::reaper`]).
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -84,13 +83,14 @@ fn layer_all(files: FilesOf<'_>) -> Result<()> {
         .with_context(|| format!("mount overlayfs on {} ({layers})", root.display()))
 }
 
-/// Mounts a kernel file system, such as `proc` or `sysfs`, on a directory below [`ROOT`], without programs and devices.
+/// Mounts a kernel file system, such as `proc` or `sysfs`, on a directory below [`ROOT`], with devices and the
+/// execution of programs forbidden.
 pub(super) fn mount_view(kind: &str, directory: &str, flags: MsFlags) -> Result<()> {
     let never = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount_with(kind, &Path::new(ROOT).join(directory), never | flags, None)
 }
 
-/// Makes programs see a directory of the machine as empty. Does nothing if programs do not see such a directory.
+/// Makes a directory of the machine look empty to programs. Does nothing if programs do not see this directory anyway.
 pub fn hide(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     let target = files.below(directory)?;
     if !target.is_dir() {
@@ -168,8 +168,8 @@ fn write_names(files: FilesOf<'_>, hosts: &[(&str, IpAddr)]) -> Result<()> {
     Ok(())
 }
 
-/// Mounts a file with this content over a file that the user may not replace. A dangling link is left alone, as
-/// programs find nothing there either.
+/// Mounts a file with this content over a file that the user may not replace. Does nothing for a dangling link, as
+/// programs find no file there either.
 fn cover(path: &Path, ours: &Path, content: &str) -> Result<()> {
     if !path.exists() {
         return Ok(());

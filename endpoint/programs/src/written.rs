@@ -13,8 +13,8 @@ use super::root::NAME_FILES;
 /// The name of the directory for these files in the run directory.
 pub const KEPT: &str = "written";
 
-/// Copies all files and links that programs wrote to `directory`, each at its own path below it; if each host has files
-/// of its own, below a directory with the host's name.
+/// Copies all files and links that programs wrote to `directory`, each at its own path below it; if each host has
+/// separate files, below a directory with the host's name.
 ///
 /// Sockets, devices, empty directories and deleted files are left out.
 ///
@@ -37,7 +37,7 @@ fn keep_all(files: FilesOf<'_>, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Copies everything below a directory that is on the directory's own file system.
+/// Copies everything below a directory, without entering other file systems.
 fn copy_below(from: &Path, to: &Path, seen_at: &Path) -> Result<()> {
     let attempt = || format!("keep what programs wrote in /{}", seen_at.display());
     let device = fs::symlink_metadata(from).with_context(attempt)?.dev();
