@@ -1,10 +1,10 @@
 //! Impairs the incoming packets of a run between two hosts, and reliably removes the impairments at the end.
 //!
-//! The receiving host does it, because netem at a sender changes the sender (TCP small queues, large segments). An
-//! ingress discipline has filters (`netwarp_path::netlink::redirect`) that redirect the packets of the run, and no
-//! others, through an ifb with the queueing disciplines that a router's device would have ([`ImpairedIngress`]).
+//! The receiving host does this, because netem at a sender changes the sender (TCP small queues, large segments). An
+//! ingress qdisc has filters (`netwarp_path::netlink::redirect`) that redirect the packets of the run, and no others,
+//! through an ifb with the queueing disciplines that a router's device would have ([`ImpairedIngress`]).
 //!
-//! This runs in a process of its own, which reads a job and then orders from the process that started it. It removes
+//! This runs as a separate process, which reads a job and then orders from the process that started it. It removes
 //! everything when that pipe closes, for whatever reason the other process ended.
 
 use std::io::{self, BufRead, Write};
@@ -61,7 +61,7 @@ impl Arguments {
 }
 
 /// Impairs one direction as the job on standard input asks, until standard input ends. Writes JSON objects to standard
-/// output, one per line: first the disciplines in force, then the counters for each order to report them.
+/// output, one per line: first the qdiscs in force, then the counters for each order to report them.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     match impair(arguments) {
         Ok(()) => ExitCode::SUCCESS,
@@ -89,7 +89,7 @@ fn impair(arguments: &Arguments) -> Result<()> {
     impaired.remove().and(obeyed)
 }
 
-/// Prints the disciplines in force, then carries out orders until the pipe closes.
+/// Prints the qdiscs in force, then carries out orders until the pipe closes.
 fn obey(impaired: &mut ImpairedIngress<'_>, orders: impl Iterator<Item = io::Result<String>>) -> Result<()> {
     let mut output = io::stdout();
     let mut say = |record: &Record| writeln!(output, "{}", json!(record)).context("say what is in force");
@@ -103,8 +103,8 @@ fn obey(impaired: &mut ImpairedIngress<'_>, orders: impl Iterator<Item = io::Res
     Ok(())
 }
 
-/// Ignores signals that end a process: this one ends when the pipe closes, and a signal for the other process must not
-/// end it earlier.
+/// Ignores the signals that would end this process: it must end only when the pipe closes, and not by a signal that is
+/// meant for the other process.
 fn ignore_signals() -> Result<()> {
     for each in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         // SAFETY: no handler is installed that could interrupt anything.

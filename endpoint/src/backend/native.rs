@@ -25,7 +25,7 @@ pub(crate) fn run(run_directory: &Path) -> ExitCode {
     run_apart_if_of_programs(run_directory, NetworkOf::Run, || run_here(run_directory))
 }
 
-/// Calls `run`; in a separate process ([`on_host::apart`]) if the job in `run_directory` runs installed programs.
+/// Calls `run`, in a separate process ([`on_host::apart`]) if the job in `run_directory` runs installed programs.
 pub(super) fn run_apart_if_of_programs(
     run_directory: &Path,
     network: NetworkOf,
@@ -45,7 +45,7 @@ fn run_here(run_directory: &Path) -> ExitCode {
 }
 
 fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
-    keep_parameters(job)?;
+    refuse_kernel_parameters(job)?;
     match sandbox::of_run(job) {
         Some(sandbox) => sandbox::build_files(job, &absolute(run_directory)?, &sandbox, &sandbox.names(job)),
         None => userns::enter_private_netns().map(drop),
@@ -53,7 +53,7 @@ fn prepare(job: &Job, run_directory: &Path) -> Result<()> {
 }
 
 /// Refuses a job that sets a parameter of the whole kernel, because the kernel is the host's.
-pub(super) fn keep_parameters(job: &Job) -> Result<()> {
+pub(super) fn refuse_kernel_parameters(job: &Job) -> Result<()> {
     ensure!(job.hystart().is_none(), "transport.tcp.hystart is for guests: it is a parameter of the whole kernel");
     Ok(())
 }

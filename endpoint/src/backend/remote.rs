@@ -117,7 +117,7 @@ impl Host for Remote {
     }
 
     fn prepare(&mut self, job: &Job) -> Result<()> {
-        native::keep_parameters(job)?;
+        native::refuse_kernel_parameters(job)?;
         match sandbox::of_run(job) {
             Some(sandbox) => sandbox::build_files(job, &self.run_directory, &sandbox, &self.names()?),
             None => Ok(()),
@@ -149,7 +149,7 @@ impl Host for Remote {
 struct ServerRole {
     orders: File,
     messages: MessagePipe,
-    /// What the server's `CLOCK_MONOTONIC` shows when this host's shows zero, in nanoseconds.
+    /// The server's `CLOCK_MONOTONIC` when this host's shows zero, in nanoseconds.
     clock_ns: i64,
     is_running: bool,
 }

@@ -37,7 +37,7 @@ pub(super) struct RoleProcess {
     messages: MessagePipe,
 }
 
-/// What is needed to start a role.
+/// The parameters for starting a role.
 #[derive(Clone, Copy)]
 pub(super) struct RoleStart<'a> {
     /// Which part of the workload it carries out.
@@ -50,7 +50,7 @@ pub(super) struct RoleStart<'a> {
     pub address: IpAddr,
     /// The server's port; `None` for the default port.
     pub port: Option<u16>,
-    /// What the role shares with this process.
+    /// The memory and files that the role shares with this process.
     pub shared: Shared<'a>,
 }
 

@@ -1,5 +1,5 @@
-//! Finds out what this host's kernel can do for native runs and guests, by trying it in namespaces that end with this
-//! process.
+//! Finds out which features for native runs and guests this host's kernel has, by trying them in namespaces that end
+//! with this process.
 
 use std::fs;
 use std::os::fd::FromRawFd as _;
@@ -43,18 +43,18 @@ const BOTTLENECK: Device = Device::of(Node(2), 0);
 const NO_SHAPER: &str = "the host's kernel lacks some of what keeps a rate that changes or has a queueing discipline: \
                          `modprobe -a ifb sch_htb sch_prio sch_tbf sch_ingress cls_matchall act_mirred` as root, or use the virtual backend";
 
-/// What native runs and guests can use on this host.
+/// The features that native runs and guests can use on this host.
 #[derive(Debug, Serialize)]
 struct Capabilities {
     /// The kernel's release, as `uname -r` prints it.
     kernel: String,
     /// Whether the caller needs a user namespace, because it is not root.
     rootless: bool,
-    /// What this host lacks.
+    /// The features that this host lacks.
     missing: Missing,
     /// The kernel's TCP congestion controls that are loaded.
     congestion: Vec<String>,
-    /// The largest buffer that a UDP or SCTP socket is granted in each direction. TCP's limits are sysctls of its own.
+    /// The largest buffer that a UDP or SCTP socket is granted in each direction. TCP's limits are separate sysctls.
     socket_buffer_bytes: u64,
 }
 
@@ -65,12 +65,12 @@ struct Missing {
     path: Option<String>,
     /// netem, for the impairments of a path: delay, rate, loss and others.
     netem: Option<String>,
-    /// The devices and queueing disciplines for a rate that netem cannot keep: one that changes, or that is behind a
+    /// The devices and queueing disciplines for a rate that netem cannot enforce: one that changes, or that is behind a
     /// queueing discipline.
     shaper: Option<String>,
     sctp: Option<String>,
     mptcp: Option<String>,
-    /// The file system for installed programs, with layers in memory for what they write.
+    /// The file system for installed programs, with layers in memory for the files that they write.
     programs: Option<String>,
     /// Huge pages for a guest's memory.
     huge_pages: Option<String>,
@@ -112,8 +112,9 @@ fn examine() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Returns why a feature that was tried is missing; `None` if it is there. If trying it failed for an unknown reason,
-/// it counts as missing, with the kernel's error as the reason: that concerns only the runs that need it.
+/// Returns why a feature is missing, given the result of trying it; `None` if the host has the feature. If trying
+/// failed for an unknown reason, the feature counts as missing, with the kernel's error as the reason: only runs that
+/// need it are affected.
 fn missing(tried: Result<Option<String>>) -> Option<String> {
     tried.unwrap_or_else(|error| Some(format!("{error:#}")))
 }
@@ -219,8 +220,8 @@ fn netem(kernel: &str) -> Result<Option<String>> {
     }
 }
 
-/// Tries the devices and queueing disciplines for a rate that netem cannot keep, with a queueing discipline that every
-/// kernel has. Returns why they cannot be used; `None` if they can.
+/// Tries the devices and queueing disciplines for a rate that netem cannot enforce, with a queueing discipline that
+/// every kernel has. Returns why they cannot be used; `None` if they can.
 fn shaper() -> Result<Option<String>> {
     let device = BOTTLENECK;
     let impairments = Impairments::nothing();

@@ -62,7 +62,7 @@ pub(crate) fn refusals(files: &[impl AsRef<Path>]) -> Result<Vec<String>> {
     Ok(refusals.iter().map(|error| format!("{error:#}")).collect())
 }
 
-/// Parses and checks a job, which errors call `name`.
+/// Parses and checks a job. `name` is what errors call the job.
 pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     let job = serde_json::from_str(text).map_err(|error| {
         // netwarp writes jobs for an endpoint that is built from the same sources.
@@ -74,7 +74,7 @@ pub(crate) fn understand(text: &str, name: &str) -> Result<Job> {
     Ok(job)
 }
 
-/// Returns everything that is wrong with a job: a text `key: problem` for each problem.
+/// Returns all problems of a job, each as a text `key: problem`.
 pub(crate) fn problems(job: &Job) -> Vec<String> {
     let mut problems = Problems::default();
     let is_ours = job.format == JOB_FORMAT;

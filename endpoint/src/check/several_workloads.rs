@@ -7,7 +7,7 @@ use netwarp_wire::job::Job;
 use netwarp_wire::problems::Problems;
 use serde_json::json;
 
-/// Reports workloads of a job that cannot be told apart by name and port, and workloads that cannot share a run.
+/// Reports workloads of a job whose name or port is missing or not unique, and workloads that cannot share a run.
 pub(super) fn check(job: &Job, problems: &mut Problems) {
     let is_shared = !job.has_programs() && !job.timeline.has_handovers();
     problems.require(is_shared, "workloads", || "are several, with programs or a client that moves".to_owned());

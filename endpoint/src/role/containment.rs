@@ -1,4 +1,4 @@
-//! Contains programs that another host has this one run, as far as a process without privileges can.
+//! Contains programs that this host runs for another host, as far as a process without privileges can.
 //!
 //! All restrictions of programs on a host apply ([`netwarp_programs::on_host`]), and more: a process of root becomes
 //! the user nobody first; the number of processes is limited; programs have no capabilities, cannot create user
@@ -84,7 +84,7 @@ fn ended(work: impl FnOnce() -> Result<ExitCode>) -> ExitCode {
     work().unwrap_or_else(|error| complain(format_args!("{error:#}")))
 }
 
-/// Calls `run` as the user nobody, in a child process with namespaces of its own ([`on_host::apart`]).
+/// Calls `run` as the user nobody, in a child process with new namespaces ([`on_host::apart`]).
 fn apart(run: impl FnOnce() -> Result<ExitCode>) -> Result<ExitCode> {
     become_nobody(&[])?;
     on_host::apart(NetworkOf::Machine, || ended(run))
@@ -119,7 +119,7 @@ fn bound_processes() -> Result<()> {
 }
 
 /// Limits the System V objects of programs (shared memory, queues, semaphores), which outlive the process that created
-/// them and count for no process. The caller must be in an IPC namespace of its own.
+/// them and count towards no process's limits. The caller must be in a separate IPC namespace.
 ///
 /// # Arguments
 /// * `most_bytes` - the most shared memory of all programs together, in bytes.

@@ -75,7 +75,8 @@ fn load(file: &Path) -> Result<Job> {
     Ok(job)
 }
 
-/// Returns the job's workload; an error unless this program itself carries it out, over connections, on this side.
+/// Returns the job's workload if this program itself carries it out, over connections, on this side; otherwise an
+/// error.
 fn over_connections(job: &Job, side: Side) -> Result<&dyn OverConnections> {
     match netwarp_workload::of(&job.only().workload).end(job, side) {
         End::Connections(workload) => Ok(workload),
@@ -133,9 +134,9 @@ async fn serve(orchestrator: &mut Orchestrator, job: Job, directory: &Path, plac
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Returns the records of a connection at the server. If the connection failed and hosts outside the run could reach
-/// the server, it is assumed to be one of theirs, and has no records: if it was the client's, the client reports the
-/// failure, which also fails the run.
+/// Returns the records of a connection at the server. A failed connection is assumed to be a stranger's, and has no
+/// records, if hosts outside the run could reach the server: if it was the client's, the client reports the failure,
+/// which also fails the run.
 fn unless_strangers(run: &Run, records: error::Result<Vec<Record>>) -> error::Result<Vec<Record>> {
     match records {
         Err(error) if run.token.is_some() => {
@@ -225,8 +226,8 @@ async fn drive(orchestrator: &mut Orchestrator, job: Job, directory: &Path, serv
     orchestrator.write(run.arrival_log.lock().expect("no holder panics").records())
 }
 
-/// Notifies transport and workload that the client now has its address on this path. The transport comes first, as the
-/// workload may dial as soon as it knows.
+/// Notifies transport and workload that the client now has its address on this path. The transport is notified first,
+/// as the workload may open a connection at once.
 fn on_client_attached(run: &Run, dialer: &dyn Dialer, handovers: &watch::Sender<Handovers>, path: u32) -> Result<()> {
     let told_ns = Moment::now().since(run.epoch_ns);
     run.arrival_log.lock().expect("no holder panics").record_handover(told_ns, path, Span::of(&run.job, path, told_ns));

@@ -1,5 +1,5 @@
 //! Carries out one run, from job to records: builds the path, starts the roles, relays orders and messages, reads
-//! counters, probes the path, and compares what was delivered with what was sent.
+//! counters, probes the path, and compares the delivered content with the sent content.
 
 pub(crate) mod host;
 mod pair;
@@ -150,7 +150,7 @@ fn run(job: &Job, job_file: &Path, host: &mut dyn Host, records: &mut RecordWrit
     Ok(())
 }
 
-/// Writes calibration records of what the path has carried so far, and returns them.
+/// Writes and returns calibration records of the traffic that the path has carried so far.
 fn calibrate(
     network: &mut Network,
     topology: &Topology<'_>,
@@ -307,7 +307,7 @@ impl Relay<'_> {
         self.begins_together && self.pairs.iter().any(|pair| !pair.is_program() && pair.awaits_server())
     }
 
-    /// Samples queues and connections if a sample is due. A run without a path of its own has no samples.
+    /// Samples queues and connections if a sample is due. A run that has not built its path has no samples.
     fn sample(&mut self, elapsed_ns: u64) -> Result<()> {
         match (&mut self.sampler, self.host.network()) {
             (Some(sampler), Some(network)) => sampler.take(elapsed_ns, network),
@@ -323,8 +323,8 @@ impl Relay<'_> {
         self.host.network().map_or(Ok(None), |network| self.timeline.advance(elapsed_ns, network))
     }
 
-    /// Waits, for `at_most` or until the timeline's next event, until roles have sent something, and returns these
-    /// roles. Each is given by the index of its workload and which role of that workload it is.
+    /// Waits until roles have sent something, for at most `at_most` and no longer than until the timeline's next event,
+    /// and returns these roles. Each is given by the index of its workload and which role of that workload it is.
     fn wait(&self, at_most: Duration) -> Result<Vec<(usize, Player)>> {
         let pairs = self.pairs.iter().enumerate();
         let roles = pairs.flat_map(|(place, pair)| pair.roles().map(move |(player, role)| ((place, player), role)));

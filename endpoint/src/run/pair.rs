@@ -47,7 +47,7 @@ pub(super) struct Pair<'a> {
     finished: Vec<Player>,
     /// Whether the transport of one of the roles has given up; all roles have been ended then.
     pub gave_up: bool,
-    /// The records of what was delivered, to be verified at the end.
+    /// The records of delivered content, to be verified at the end.
     pub delivered: Vec<Record>,
 }
 
@@ -85,7 +85,7 @@ impl<'a> Pair<'a> {
         self.client.is_running() || self.servers.iter().any(|server| server.is_running())
     }
 
-    /// Ends all roles because the transport of one has given up: they cannot achieve anything more, and what they sent
+    /// Ends all roles because the transport of one has given up: they cannot achieve anything more, and their packets
     /// would only load the paths of other workloads.
     pub(super) fn give_up(&mut self) {
         self.gave_up = true;
@@ -230,7 +230,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Returns how what was delivered differs from what was to be sent; `None` if it is the same.
+    /// Returns how the delivered content differs from the expected content; `None` if it is the same.
     pub(super) fn difference(&self) -> Result<Option<String>> {
         self.workload.difference(self.job, &self.delivered)
     }

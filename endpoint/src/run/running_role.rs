@@ -34,7 +34,7 @@ pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<(
     }
 }
 
-/// What was received from a role: a message, or the end of the role.
+/// An event of a role: a message, or its end.
 #[derive(Debug)]
 pub(crate) enum Event {
     /// The role sent a message.

@@ -19,8 +19,7 @@ fn a_run_whose_paths_change_without_end_is_refused_with_what_to_change() {
     assert!(failure.message.contains("choose a longer path.redraw.period"), "{}", failure.message);
 }
 
-/// A host without a path of its own. Its roles are simulated in this process: each sends the events of its script and
-/// ends.
+/// A host that has no path. Its roles are simulated in this process: each sends the events of its script and ends.
 struct Scripted {
     server: Vec<Event>,
     client: Vec<Event>,
@@ -88,7 +87,8 @@ impl Role for ScriptedRole {
     }
 }
 
-/// Runs the golden job, after `change`, on such a host. Returns the orders that roles received, and how the run failed.
+/// Runs the golden job, after `change`, on a [`Scripted`] host. Returns the orders that roles received, and how the run
+/// failed.
 fn run_scripted(client: Vec<Event>, change: impl FnOnce(&mut Job)) -> (Vec<(Side, Order)>, Failure) {
     let mut job = golden::job("bulk-quic");
     job.timeline = netwarp_wire::job::Timeline { events: Vec::new(), redraws: Vec::new(), traces: Vec::new() };

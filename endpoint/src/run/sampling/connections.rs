@@ -1,5 +1,4 @@
-//! Reads the state of a host's connections: that of TCP and SCTP from the kernel, that of QUIC from memory that its
-//! stack shares.
+//! Reads the state of a host's connections: of TCP and SCTP from the kernel, of QUIC from memory that its stack shares.
 
 use anyhow::Result;
 use netwarp_core::addresses::Family;
@@ -13,14 +12,14 @@ use netwarp_transport::StateSource;
 /// The source from which the state of a host's connections of one kind is read.
 pub(super) struct Source {
     pub kind: StateSource,
-    /// The version of IP of the connections.
+    /// The address family of the connections.
     family: Family,
     /// The memory that a QUIC stack shares; `None` for kinds of connections whose state is read from the kernel.
     pub gauges: Option<SharedGauges>,
 }
 
 impl Source {
-    /// Creates the source for connections of this kind and version of IP.
+    /// Creates the source for connections of this kind and address family.
     pub(super) fn of(kind: StateSource, family: Family) -> Result<Self> {
         let gauges = (kind == StateSource::Gauges).then(SharedGauges::new).transpose()?;
         Ok(Self { kind, family, gauges })

@@ -28,7 +28,7 @@ pub(crate) struct Sampler {
     pace: Pace,
     /// The sources of the state of the senders' connections, with the side and the host of each.
     sources: Vec<(Side, Node, Source)>,
-    /// The queues that are sampled; those of one router follow each other.
+    /// The queues that are sampled; those of the same router are adjacent.
     queues: Vec<SampledQueue>,
     /// For each connection: its side and its samples.
     connections: BTreeMap<ConnectionKey, (Side, Vec<Sampled>)>,
@@ -137,8 +137,7 @@ fn by_all_columns(one: &ConnectionSamplesRecord, other: &ConnectionSamplesRecord
     key(one).cmp(&key(other))
 }
 
-/// Returns the queues to sample: those of all paths between client and server or, in a described network, of all links
-/// with a rate.
+/// Returns the queues to sample: all paths between client and server or, in a described network, all links with a rate.
 fn queues(job: &Job, topology: &Topology<'_>) -> Vec<SampledQueue> {
     let mut queues = Vec::new();
     for (path, described) in (0..).zip(&job.paths) {
