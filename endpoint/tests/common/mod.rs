@@ -45,7 +45,7 @@ pub(crate) fn seeded(size_bytes: u64) -> Value {
     json!({"kind": "seeded", "seed": 17_909_611_376_780_542_444_u64, "size_bytes": size_bytes})
 }
 
-/// Returns a path for a file of this test alone.
+/// Returns a path for a file that only this test uses.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     static NEXT: AtomicU8 = AtomicU8::new(0);
     let unique = format!("{}-{}-{name}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
