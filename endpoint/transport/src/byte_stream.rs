@@ -1,4 +1,4 @@
-//! The interface of a stream of bytes over a connection of the kernel's (TCP, MPTCP, SCTP, or TLS over TCP).
+//! The interface of a byte stream over a kernel socket (TCP, MPTCP, SCTP, or TLS over TCP).
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use netwarp_wire::content::Reader;
 use super::error::{Result, bail};
 use super::{MESSAGE_BATCH_BYTES, Report, received_now};
 
-/// A stream of a kernel connection, with blocking calls.
+/// A byte stream over a kernel socket, read and written with blocking system calls.
 pub(super) trait ByteStream: ReadyStream + Sized {
     /// Sends a small message.
     fn send(&mut self, message: &[u8]) -> Result<()>;
@@ -31,13 +31,14 @@ pub(super) trait ByteStream: ReadyStream + Sized {
         send_in_order(self, pacer)
     }
 
-    /// Receives the messages of a flow: all of them or, if the protocol may give messages up, all that arrive.
+    /// Receives the messages of a flow: all of them or, if the protocol may abandon messages (PR-SCTP), all that
+    /// arrive.
     fn receive_messages(&mut self, sink: &mut MessageSink) -> Result<()> {
         receive_in_order(self, sink)
     }
 
-    /// Returns a source of futures to wait for before a thread makes a receiving call. Transports with many streams
-    /// that may wait for long have one, so that not every stream needs a waiting thread; with `None` a thread waits.
+    /// Returns a function that makes futures: one is awaited before each receiving call on a thread, so that not every
+    /// one of many waiting streams needs a thread. `None` if receiving calls may wait on their thread.
     fn turns(&self) -> Option<Turns> {
         None
     }
@@ -50,7 +51,7 @@ pub(super) trait ByteStream: ReadyStream + Sized {
         bail!("a stream of this transport does not end in one direction alone")
     }
 
-    /// Ends the stream if the protocol does so above the kernel, as TLS does.
+    /// Ends the stream if the protocol, such as TLS, has a message for that.
     fn finish(&mut self) -> Result<()> {
         Ok(())
     }
@@ -80,26 +81,25 @@ pub(super) fn receive_in_order(stream: &mut impl ByteStream, sink: &mut MessageS
     Ok(())
 }
 
-/// Makes a future that becomes ready when a receiving call can be made on a thread without waiting long. Its value must
-/// be kept until the call is over.
+/// Makes a future that becomes ready when a receiving call on a thread would not wait long. The future's value must be
+/// kept until the call is over.
 pub(super) type Turns = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Box<dyn Send>> + Send>> + Send + Sync>;
 
-/// The only stream of a connection, with calls that move bytes without waiting, for when the event loop reports that
-/// its socket is ready.
+/// A connection's only stream, read and written without blocking when the event loop reports that the socket is ready.
 pub(super) trait ReadyStream: Send + 'static {
-    /// Receives some bytes without waiting, at least one; 0 when the peer will send nothing more.
+    /// Receives some bytes without blocking, at least one; 0 when the peer will send nothing more.
     ///
     /// # Errors
     /// `WouldBlock` when no bytes are available; as `recv(2)`.
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Takes over some bytes for sending without waiting, at least one, and returns how many.
+    /// Takes over some bytes for sending without blocking, at least one, and returns how many.
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room; as `send(2)`.
     fn try_send(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// Passes the bytes that [`Self::try_send`] has taken over to the kernel, without waiting.
+    /// Passes the bytes that [`Self::try_send`] has taken over to the kernel, without blocking.
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room for all; as `send(2)`.
@@ -107,7 +107,6 @@ pub(super) trait ReadyStream: Send + 'static {
         Ok(())
     }
 
-    /// Ends the stream if the protocol does so above the kernel, as TLS does. [`Self::try_flush`] then sends the
-    /// protocol's last message.
+    /// Ends the stream if the protocol, such as TLS, has a message for that, which [`Self::try_flush`] then sends.
     fn end(&mut self) {}
 }

@@ -1,4 +1,5 @@
-//! Asynchronous access to the bytes of a kernel connection, for protocols that frame them themselves, such as HTTP.
+//! Asynchronous reads and writes on the byte stream of a kernel socket, for protocols with their own framing, such as
+//! HTTP.
 //!
 //! These protocols read whatever is available, and write while they read. Blocking calls cannot do that, so the event
 //! loop watches the socket.
@@ -15,8 +16,8 @@ use super::byte_stream::ReadyStream;
 use super::error::{Context as _, Result};
 use super::socket::Socket;
 
-/// A stream of a kernel connection whose socket the event loop watches. Others can use the stream too, to read the
-/// connection's counters.
+/// A byte stream whose kernel socket the event loop watches. The stream is shared, so that the connection's counters
+/// can be read as well.
 pub(super) struct WatchedStream<S> {
     stream: Arc<Mutex<S>>,
     socket: AsyncFd<Arc<Socket>>,
@@ -72,7 +73,7 @@ impl<S: ReadyStream> AsyncWrite for WatchedStream<S> {
         self.poll_sending(context, ReadyStream::try_flush)
     }
 
-    /// Ends the stream if the protocol does so above the kernel, as TLS does. [`super::Connection::close`] ends the
+    /// Ends the stream if the protocol, such as TLS, has a message for that. [`super::Connection::close`] ends the
     /// kernel's connection.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.lock().expect("no holder panics").end();

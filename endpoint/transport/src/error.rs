@@ -6,20 +6,20 @@ use std::io::{self, ErrorKind};
 use anyhow::anyhow;
 use quinn::{ConnectionError, ReadError, SendDatagramError, StoppedError, WriteError};
 
-/// The result of an operation of a transport, which workloads pass on.
+/// The result of a transport's operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error of a transport: what was attempted and why that failed, and what it means for the connection.
+/// An error of a transport: the attempted operation, the cause, and the consequence for the connection.
 #[derive(Debug)]
 pub struct Error {
     kind: Kind,
     cause: anyhow::Error,
 }
 
-/// What an error means for a connection.
+/// The consequence of an error for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// The peer ended the connection or stream before everything was received.
+    /// The peer closed the connection or stream before everything was received.
     Closed,
     /// The peer, or its kernel, reset the connection.
     Reset,
@@ -37,12 +37,12 @@ impl Error {
         Self { kind, cause: cause.into() }
     }
 
-    /// Creates the error for a connection that the peer ended before everything was received.
+    /// Creates the error for a connection that the peer closed before everything was received.
     pub(crate) fn closed(message: impl Into<String>) -> Self {
         Self::new(Kind::Closed, anyhow!(message.into()))
     }
 
-    /// Returns what the error means for the connection.
+    /// Returns the consequence for the connection.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -52,13 +52,13 @@ impl Error {
         Self::new(self.kind, anyhow!("{:#}", self.cause))
     }
 
-    /// Adds to an error what was attempted.
+    /// Adds the attempted operation to an error.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Self {
         Self { cause: self.cause.context(attempt), ..self }
     }
 }
 
-/// Like [`anyhow::Error`]: prints what was attempted last; with `{:#}`, the whole chain.
+/// Prints, like [`anyhow::Error`], the last attempt that was added; with `{:#}`, the whole chain of causes.
 impl Display for Error {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         self.cause.fmt(formatter)
@@ -71,9 +71,9 @@ impl std::error::Error for Error {
     }
 }
 
-/// Adds what was attempted to an error and keeps its kind.
+/// Adds the attempted operation to an error and keeps its kind.
 pub trait Context<T> {
-    /// Adds to an error what was attempted.
+    /// Adds the attempted operation to an error.
     fn context(self, attempt: impl Display + Send + Sync + 'static) -> Result<T>;
 
     /// Like [`Self::context`], but builds the text only if there is an error.
@@ -136,7 +136,7 @@ impl From<io::Error> for Error {
     }
 }
 
-/// Converts it for callers that know only the kernel's errors, such as rustls.
+/// Converts a transport's error for callers that expect an [`io::Error`], such as rustls.
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match error.kind {
@@ -156,7 +156,7 @@ impl From<ConnectionError> for Error {
     }
 }
 
-/// A QUIC stream ends when its owner drops it.
+/// A stream that the peer has stopped, or that is closed already, counts as closed by the peer.
 impl From<WriteError> for Error {
     fn from(error: WriteError) -> Self {
         let kind = match &error {
@@ -209,7 +209,7 @@ fn lost(how: &ConnectionError) -> Kind {
     }
 }
 
-/// hyper says how a connection was lost by what caused its own error.
+/// Whether the connection timed out is only known from the causes of hyper's error.
 impl From<hyper::Error> for Error {
     fn from(error: hyper::Error) -> Self {
         Self::new(unless_timed_out(has_timed_out(&error)), error)
@@ -233,7 +233,7 @@ fn unless_timed_out(has_timed_out: bool) -> Kind {
     if has_timed_out { Kind::TimedOut } else { Kind::Other }
 }
 
-/// Returns whether a time-out of the connection is among the causes of an error. An error of HTTP/2 does not list its
+/// Returns whether a time-out of the connection is among the causes of an error. An HTTP/2 error does not list its
 /// cause, but contains it.
 fn has_timed_out(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |cause| cause.source());

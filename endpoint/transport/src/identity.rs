@@ -147,7 +147,7 @@ pub(crate) fn client_config(trusted: &[u8], job: &Job) -> Result<ClientConfig> {
     Ok(config)
 }
 
-/// Returns the ALPN identifiers (RFC 7301) that both ends offer: that of the run's version of HTTP, if it uses HTTP.
+/// Returns the ALPN identifiers (RFC 7301) that both ends offer: the run's version of HTTP, if it uses HTTP.
 fn alpn_protocols(job: &Job) -> Vec<Vec<u8>> {
     job.only().workload.alpn().map(Vec::from).into_iter().collect()
 }

@@ -30,7 +30,7 @@ use super::{Carrier, Duplex, Handshake, Place, Report, Sent, peer_filter};
 /// still send more urgent data first.
 const UNSENT_BYTES: libc::c_int = 16 << 10;
 
-/// A stream transport of the kernel's, with a job's options.
+/// A stream protocol of the kernel, with a job's options.
 pub(super) trait Protocol: Send + Sync + 'static {
     /// A stream of a connection.
     type Stream: ByteStream;
@@ -44,8 +44,8 @@ pub(super) trait Protocol: Send + Sync + 'static {
     /// Whether the kernel can drop packets by source address before this protocol answers them.
     const TAKES_FILTERS: bool = true;
 
-    /// How long after the last arrival a side that has closed gives up waiting for the peer to close; `None` if the
-    /// kernel itself ends a connection whose peer does not answer.
+    /// How long after the last arrival a side that has closed waits for the peer to close, too; `None` if the kernel
+    /// itself ends a connection whose peer does not answer.
     const CLOSES_WITHIN: Option<Duration> = None;
 
     /// Binds a server's socket.
@@ -94,7 +94,7 @@ pub(super) trait Protocol: Send + Sync + 'static {
     }
 }
 
-/// A client of a kernel transport.
+/// The client's end of a kernel transport.
 pub(super) struct Dialer<P> {
     protocol: Arc<P>,
     /// Whether connections migrate at a handover.
@@ -132,7 +132,7 @@ impl<P: Protocol> super::Dialer for Dialer<P> {
     }
 }
 
-/// A server of a kernel transport.
+/// The server's end of a kernel transport.
 pub(super) struct Listener<P> {
     protocol: Arc<P>,
     socket: AsyncFd<Arc<Socket>>,
@@ -243,7 +243,7 @@ impl<S: ByteStream> super::Connection for Connection<S> {
         self.closed().await.map(|()| None)
     }
 
-    /// Waits until the peer has closed the connection, and discards what arrives before.
+    /// Waits until the peer has closed the connection, discarding what arrives before.
     async fn closed(&mut self) -> Result<()> {
         // The socket is registered for this wait alone: an event loop that always watches it would wake up for each
         // packet.

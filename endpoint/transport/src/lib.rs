@@ -60,7 +60,7 @@ pub struct Place {
     pub only_from: Option<IpAddr>,
 }
 
-/// A handshake that is under way, and the connection that it establishes.
+/// A handshake in progress, which establishes a connection.
 pub type Handshake = Pin<Box<dyn Future<Output = Result<Box<dyn Connection>>> + Send>>;
 
 /// The client's end of a transport: opens connections, all with the options of one job.
@@ -116,8 +116,8 @@ pub trait Connection: Send + Sync {
     /// loses no stream.
     async fn accept_stream(&mut self) -> Result<Option<Box<dyn Stream>>>;
 
-    /// Returns what HTTP runs over, which has its own framing or streams. Replaces [`Self::open_stream`] and
-    /// [`Self::accept_stream`], and may be called once. Must be called inside the tokio runtime.
+    /// Returns what HTTP runs over: a byte stream, or QUIC streams. Used instead of [`Self::open_stream`] and
+    /// [`Self::accept_stream`], and called at most once. Must be called inside the tokio runtime.
     ///
     /// # Errors
     /// HTTP does not run over this transport.
@@ -130,8 +130,7 @@ pub trait Connection: Send + Sync {
     /// datagram. May be called once.
     async fn duplex(&mut self, side: Side) -> Result<Box<dyn Duplex>>;
 
-    /// Waits until the peer has closed the connection, discarding what it still sends. Dropping this future has no
-    /// effect.
+    /// Waits until the peer has closed the connection, discarding remaining data. Dropping this future has no effect.
     async fn closed(&mut self) -> Result<()>;
 
     /// Returns the settings and the counters so far. Must be called while the connection is open.
@@ -147,7 +146,7 @@ pub trait Connection: Send + Sync {
     /// Gives the connection up, without waiting. Pending operations on its streams soon fail.
     fn abandon(&self);
 
-    /// Gives the connection up and discards its unsent data, so that none of it takes up the path.
+    /// Gives the connection up and discards its unsent data, so that none of it takes up capacity of the path.
     fn break_off(&self) {
         self.abandon();
     }
@@ -156,7 +155,7 @@ pub trait Connection: Send + Sync {
     async fn close(self: Box<Self>) -> Result<()>;
 }
 
-/// What application protocols such as HTTP run over.
+/// The connection that application protocols such as HTTP use.
 pub enum Carrier {
     /// A reliable stream of bytes in both directions.
     Bytes(Box<dyn Duplex>),
@@ -185,10 +184,10 @@ pub trait Stream: Send {
     async fn send_content(&mut self, content: Reader) -> Result<Sent>;
 
     /// Receives until `sink` has all of its content, in the transport's fastest way; the sink may be locked meanwhile.
-    /// If the connection is given up, the sink keeps what was received before.
+    /// If the connection is given up, the sink keeps the content received so far.
     async fn receive_content(&mut self, sink: SharedSink) -> Result<()>;
 
-    /// Sends a small message that the peer answers with a message or a content.
+    /// Sends a small message that the peer answers with a message or with content.
     ///
     /// # Arguments
     /// * `_later` - how long after the request the peer may begin to answer at the earliest, for transports that repeat
@@ -203,7 +202,7 @@ pub trait Stream: Send {
         None
     }
 
-    /// Sends the messages of a flow, each when it is due. Returns the pacer, with the counts of what was sent.
+    /// Sends the messages of a flow, each when it is due. Returns the pacer, which has counted the sent messages.
     async fn send_messages(&mut self, mut pacer: Pacer) -> Result<Pacer> {
         let deadline = Deadline::new()?;
         let mut batch = Vec::new();
@@ -228,8 +227,7 @@ pub trait Stream: Send {
         Ok(sink)
     }
 
-    /// Tells the peer that this side sends nothing more on the stream, without waiting. What was sent before still
-    /// arrives.
+    /// Tells the peer that this side sends nothing more on the stream, without waiting. Data sent before still arrives.
     ///
     /// # Errors
     /// A stream of this transport cannot end in one direction alone.
@@ -238,7 +236,7 @@ pub trait Stream: Send {
     }
 
     /// Ends the stream. The future is ready when the process is no longer needed for delivering the data: either the
-    /// peer has received everything (true), or the kernel will deliver it while the connection is open (false).
+    /// peer has received all of it (true), or the kernel will deliver it while the connection is open (false).
     async fn finish(&mut self) -> Result<bool>;
 }
 
@@ -262,7 +260,7 @@ pub struct Report {
     pub resumed: Resume,
 }
 
-/// What is known of a content that was passed to the transport.
+/// The start time and the hash of content that was passed to the transport.
 #[derive(Debug)]
 pub struct Sent {
     /// When the first byte was about to be passed to the transport.

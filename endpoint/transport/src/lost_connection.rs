@@ -31,7 +31,7 @@ impl Socket {
     }
 
     /// Returns whether this is an MPTCP connection that the kernel has closed a minute after its last subflow ended,
-    /// although the peer had not ended the connection. The kernel has no error of its own for that
+    /// although the peer had not ended the connection. The kernel has no specific error for that
     /// (`mptcp_close_tout_expired` in `net/mptcp/protocol.c`): receiving fails with ENOTCONN, sending with EPIPE.
     pub(super) fn has_lost_its_subflows(&self) -> bool {
         let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;

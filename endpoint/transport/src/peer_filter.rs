@@ -16,8 +16,9 @@ use super::system_call::set_option;
 /// The base for offsets relative to the IP header (`SKF_NET_OFF` in `include/uapi/linux/filter.h`).
 const IP_HEADER: u32 = -0x10_0000_i32 as u32;
 
-/// The offset of the source address in the headers of IPv4 (RFC 791) and IPv6 (RFC 8200).
+/// The offset of the source address in an IPv4 header (RFC 791).
 const SOURCE_V4: u32 = 12;
+/// The offset of the source address in an IPv6 header (RFC 8200).
 const SOURCE_V6: u32 = 8;
 
 const TAKE_ALL: u32 = u32::MAX;

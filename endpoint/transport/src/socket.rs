@@ -50,7 +50,7 @@ impl std::ops::Deref for Socket {
 }
 
 impl Socket {
-    /// Sends all bytes, in one call unless a signal interrupts it.
+    /// Sends all bytes, in one call if no signal interrupts it.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<()> {
         while !bytes.is_empty() {
             let sent = self.sending(|| self.0.send_with_flags(bytes, libc::MSG_NOSIGNAL)).context("sending")?;
@@ -215,7 +215,7 @@ impl Socket {
         }
     }
 
-    /// Discards what has arrived, without waiting. Returns true if the peer has closed.
+    /// Discards data that has arrived, without waiting. Returns true if the peer has closed.
     ///
     /// It is called after the last stream, when no more data is wanted.
     ///
@@ -286,14 +286,14 @@ pub fn watch(socket: Arc<Socket>) -> Result<AsyncFd<Arc<Socket>>> {
 }
 
 /// Sets the sizes of a socket's send and receive buffers: beyond the limits of `net.core` if the process is privileged
-/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), otherwise as far as they allow. The effective size must be read
+/// (`SO_SNDBUFFORCE`, `SO_RCVBUFFORCE`; CAP_NET_ADMIN), otherwise up to these limits. The effective size must be read
 /// back.
 pub fn set_buffers(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_send_buffer(socket, bytes)?;
     set_buffer(socket, bytes, (libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, "SO_RCVBUF"))
 }
 
-/// Sets the size of the send buffer alone.
+/// Sets the size of the send buffer only.
 pub(crate) fn set_send_buffer(socket: &impl AsRawFd, bytes: u64) -> Result<()> {
     set_buffer(socket, bytes, (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, "SO_SNDBUF"))
 }
@@ -308,8 +308,8 @@ fn set_buffer(socket: &impl AsRawFd, bytes: u64, (forced, allowed, name): (c_int
     Ok(())
 }
 
-/// Returns the effective size of the send buffer: half of what the kernel reports, which doubles the requested size for
-/// its own overhead (socket(7)).
+/// Returns the effective size of the send buffer: half of the size that the kernel reports, because it doubles the
+/// requested size for its own overhead (socket(7)).
 pub fn effective_send_bytes(socket: &socket2::Socket) -> Result<u64> {
     Ok(socket.send_buffer_size().context("reading SO_SNDBUF")? as u64 / 2)
 }

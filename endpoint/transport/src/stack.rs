@@ -1,5 +1,5 @@
-//! The interface of a transport's implementation: what it supports, what it refuses, and how its client and server are
-//! created.
+//! The interface of a transport's implementation: its supported and refused options, and the creation of its client and
+//! server.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub trait Stack: Sync {
         false
     }
 
-    /// Returns from where the state of connections can be read; `None` if it cannot.
+    /// Returns the source from which the state of connections can be read; `None` if it cannot be read.
     fn state_source(&self) -> Option<StateSource> {
         self.uses_tcp().then_some(StateSource::Tcp)
     }
@@ -53,7 +53,7 @@ pub trait Stack: Sync {
         false
     }
 
-    /// Returns whether each message is a packet of its own, so that the receiver sees the same packets as the router.
+    /// Returns whether each message is a separate packet, so that the receiver sees the same packets as the router.
     fn has_message_packets(&self) -> bool {
         false
     }
@@ -69,12 +69,12 @@ pub trait Stack: Sync {
         1
     }
 
-    /// Returns in which ways a connection can resume the session of an earlier one.
+    /// Returns the supported ways in which a connection can resume the session of an earlier one.
     fn resumes(&self) -> &'static [Resume] {
         &[]
     }
 
-    /// Returns what can be chosen to happen to connections at a handover.
+    /// Returns the job's choices for connections at a handover that this transport supports.
     fn reconnects(&self) -> &'static [Reconnect] {
         &[Reconnect::New]
     }

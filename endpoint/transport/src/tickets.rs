@@ -24,7 +24,7 @@ thread_local! {
     static VERIFIES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What happened in a step of a handshake, for stacks that do not report whether the handshake was resumed.
+/// The outcome of a handshake step, for stacks that do not report whether the handshake was resumed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Whether a server found the session that belongs to a client's ticket.
@@ -33,8 +33,8 @@ pub(crate) struct Step {
     pub(crate) verifies: bool,
 }
 
-/// Runs a step of a handshake on this thread. Returns its result, and whether the session store or the certificate
-/// verifier of this module were used meanwhile.
+/// Runs a step of a handshake on this thread. Returns its result, and whether the step used the session store or the
+/// certificate verifier of this module.
 pub(crate) fn watching<T>(step: impl FnOnce() -> T) -> (T, Step) {
     RESUMES.set(false);
     VERIFIES.set(false);

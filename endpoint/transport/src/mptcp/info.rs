@@ -68,7 +68,7 @@ pub(super) fn has_fallen_back(socket: &Socket) -> bool {
 }
 
 /// Returns whether the connection is fully established: the peer has acknowledged data. Before that no subflow may join
-/// (RFC 8684, 3.1), and a connection that loses its only address is over.
+/// (RFC 8684, 3.1), and a connection that loses its only address is lost.
 pub(super) fn is_fully_established(socket: &Socket) -> bool {
     let info = socket.get(SOL_MPTCP, MPTCP_INFO, MptcpInfo::default(), "MPTCP_INFO");
     info.is_ok_and(|info| info.acknowledged_bytes > 0)
@@ -86,13 +86,13 @@ pub(super) fn subflows(socket: &Socket) -> Result<Vec<TcpInfo>> {
         ..SubflowData::default()
     };
     let requested = SubflowInfos { data, infos: [0; SUBFLOWS_MAX * size_of::<TcpInfo>()] };
-    connected(&socket.get(SOL_MPTCP, MPTCP_TCPINFO, requested, "MPTCP_TCPINFO")?.told()?)
+    connected(&socket.get(SOL_MPTCP, MPTCP_TCPINFO, requested, "MPTCP_TCPINFO")?.tcp_infos()?)
 }
 
 impl SubflowInfos {
-    /// Returns the kernel's `TCP_INFO` of each subflow. An older kernel's structures are shorter than [`TcpInfo`] and
-    /// lie closer together (`mptcp_getsockopt_tcpinfo` in `net/mptcp/sockopt.c`).
-    fn told(&self) -> Result<Vec<TcpInfo>> {
+    /// Returns the `TCP_INFO` of each subflow. An older kernel's structures are shorter than [`TcpInfo`] and lie closer
+    /// together (`mptcp_getsockopt_tcpinfo` in `net/mptcp/sockopt.c`).
+    fn tcp_infos(&self) -> Result<Vec<TcpInfo>> {
         let (count, each_bytes) = (self.data.subflows as usize, self.data.element_bytes as usize);
         ensure!(count <= SUBFLOWS_MAX, "an MPTCP connection has {count} subflows, more than the kernel allows");
         let infos: Option<Vec<TcpInfo>> =
@@ -144,7 +144,7 @@ mod tests {
             let data = SubflowData { subflows: 2, element_bytes: each_bytes as u32, ..SubflowData::default() };
             let mut answer = SubflowInfos { data, infos: [0; SUBFLOWS_MAX * size_of::<TcpInfo>()] };
             (answer.infos[0], answer.infos[each_bytes]) = (1, 2);
-            let told: Vec<bool> = answer.told().unwrap().iter().map(TcpInfo::has_connected).collect();
+            let told: Vec<bool> = answer.tcp_infos().unwrap().iter().map(TcpInfo::has_connected).collect();
             assert_eq!(told, [true, false], "{each_bytes} bytes each");
         }
     }

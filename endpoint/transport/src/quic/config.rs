@@ -15,7 +15,7 @@ use crate::tcp::PATIENCE;
 /// The smallest datagram that a QUIC path must carry, in bytes of UDP payload (RFC 9000, section 14).
 const SMALLEST_DATAGRAM_BYTES: u32 = 1200;
 
-/// How many PINGs without an answer it takes until a connection is given up.
+/// The number of unanswered PINGs after which a connection is given up.
 const PINGS: u32 = 3;
 
 const UDP_HEADER_BYTES: u32 = 8;
@@ -23,7 +23,7 @@ const IPV4_HEADER_BYTES: u32 = 20;
 const IPV6_HEADER_BYTES: u32 = 40;
 
 /// Returns quinn's transport parameters for the job. MTU discovery is off, and packets fill the path's MTU from the
-/// start, as those of TCP do, whose MSS comes from the interface.
+/// start, as in TCP, whose MSS comes from the interface.
 ///
 /// # Arguments
 /// * `added` - extensions of quinn's congestion control.
@@ -35,7 +35,7 @@ pub(super) fn transport(job: &Job, address: IpAddr, added: Additions) -> Result<
     let window = VarInt::from_u64(options.buffer_bytes)
         .with_context(|| format!("a QUIC window cannot have {} bytes", options.buffer_bytes))?;
     let datagram_bytes = datagram_bytes(job, address)?;
-    let congestion = added.to(congestion(&options.congestion, initial_window_bytes(job, address)?)?);
+    let congestion = added.extend(congestion(&options.congestion, initial_window_bytes(job, address)?)?);
     let idle = idle_timeout(job);
     let mut config = TransportConfig::default();
     config
@@ -127,8 +127,8 @@ fn idle_timeout(job: &Job) -> Duration {
     (PATIENCE + job.longest_way()).min(longest_run(job))
 }
 
-/// Returns after how long without packets a PING is sent, so that an idle connection is not given up; `None` if the run
-/// is over before it would be.
+/// Returns the idle time after which a PING is sent to keep a connection alive; `None` if the run ends before the idle
+/// time-out.
 fn keep_alive_interval(job: &Job) -> Option<Duration> {
     let idle = idle_timeout(job);
     (idle < longest_run(job)).then(|| idle / PINGS)

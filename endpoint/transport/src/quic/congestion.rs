@@ -54,8 +54,8 @@ pub(super) struct Additions {
 }
 
 impl Additions {
-    /// Returns a factory of congestion controls of `inner` with these extensions.
-    pub(super) fn to(
+    /// Returns the factory `inner`, extended: the congestion controls that it makes have these extensions.
+    pub(super) fn extend(
         self,
         inner: Arc<dyn ControllerFactory + Send + Sync>,
     ) -> Arc<dyn ControllerFactory + Send + Sync> {
@@ -145,7 +145,8 @@ impl Controller for Extended {
         self.inner.on_mtu_update(datagram_bytes);
     }
 
-    /// quinn sends a packet only if the window has room for more than that packet.
+    /// Returns the congestion window: at least enough for the waiting flight's first packet. quinn sends a packet only
+    /// if the window has room for more than that packet.
     fn window(&self) -> u64 {
         let is_waiting = self.added.last_flight.as_ref().is_some_and(|last_flight| last_flight.0.load(Relaxed));
         let least = if is_waiting { self.in_flight_bytes + u64::from(self.datagram_bytes) + 1 } else { 0 };
@@ -180,7 +181,7 @@ mod tests {
         let now = Instant::now();
         let last_flight = Arc::new(LastFlight::default());
         let added = Additions { last_flight: Some(last_flight.clone()), gauges: None };
-        let mut controller = added.to(Arc::new(NewRenoConfig::default())).build(now, 1200);
+        let mut controller = added.extend(Arc::new(NewRenoConfig::default())).build(now, 1200);
         let window = controller.window();
         controller.on_sent(now, window, 9);
         assert_eq!(controller.window(), window);

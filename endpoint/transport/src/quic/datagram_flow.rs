@@ -21,7 +21,7 @@ use super::stream::Stream;
 use crate::error::{Context as _, Result, bail};
 use crate::{Sent, Stream as _, received_now};
 
-/// Says that all messages have been sent (ASCII's EOT).
+/// The message that says that all messages have been sent (ASCII's EOT).
 const END: u8 = 0x04;
 
 /// A flow of datagrams, with the additional stream.
@@ -53,7 +53,7 @@ impl DatagramFlow {
         Ok(())
     }
 
-    /// Receives the datagrams that are still under way, until none has arrived for `drain`. The message that announces
+    /// Receives the datagrams that are still in flight, until none has arrived for `drain`. The message that announces
     /// the end may overtake datagrams that wait for the congestion window, because it fits into a packet where they do
     /// not.
     async fn receive_last(&self, sink: &mut MessageSink, drain: Duration) -> Result<()> {
@@ -70,7 +70,7 @@ impl DatagramFlow {
     }
 }
 
-/// The additional stream. The client opens it, and the server accepts it, when it is first used.
+/// The additional stream of a datagram flow. The client opens it, and the server accepts it, when it is first used.
 struct Beside {
     connection: quinn::Connection,
     side: Side,

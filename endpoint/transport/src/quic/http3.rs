@@ -223,7 +223,7 @@ pub struct ReceivingStream {
 
 enum Receiving {
     Idle(Receiver),
-    /// A read is under way; it returns the receiver with the data.
+    /// A read is in progress; it returns the receiver with the data.
     Waiting(Pin<Box<dyn Future<Output = Received> + Send + Sync>>),
     /// The reader wants no more data; the peer was notified when the receiver was dropped.
     Stopped,

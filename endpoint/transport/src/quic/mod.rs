@@ -65,7 +65,7 @@ pub(crate) struct Listener {
     options: Options,
 }
 
-/// The options in use, which a connection reports.
+/// The transport options in effect on a connection, as reported in its record.
 #[derive(Debug, Clone)]
 struct Options {
     transport: Transport,
@@ -195,8 +195,8 @@ impl super::Listener for Listener {
     }
 }
 
-/// Returns where to bind a client's socket: at this address; the kernel chooses the port, and packets of any host are
-/// accepted.
+/// Returns the place at which a client's socket is bound: this address, and a port that the kernel chooses; packets
+/// from any host are accepted.
 fn own(address: IpAddr) -> Place {
     Place { address: SocketAddr::new(address, 0), only_from: None }
 }
@@ -244,7 +244,7 @@ fn home(job: &Job, server: IpAddr) -> IpAddr {
     if job.timeline.has_handovers() { Family::of(job).client(0) } else { unspecified(server) }
 }
 
-/// Returns the job's options as far as they take effect: a window is limited by the size of the UDP socket's buffer.
+/// Returns the effective values of the job's options: a window is limited by the size of the UDP socket's buffer.
 fn options(job: &Job, address: IpAddr, socket: &socket2::Socket) -> Result<Options> {
     Ok(Options {
         transport: job.only().transport.clone(),

@@ -21,8 +21,8 @@ pub const VARIABLE: &str = "QLOGDIR";
 /// How many bytes are kept in memory before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Returns where a new connection's events are written: a new file in the directory that the environment variable
-/// names; `None` if the variable is not set.
+/// Returns the stream for a new connection's events: a new file in the directory that the environment variable names;
+/// `None` if the variable is not set.
 pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStream>> {
     if !options.quic.qlog {
         return Ok(None);

@@ -24,8 +24,8 @@ pub(crate) struct Watched<C> {
 }
 
 impl<C> Watched<C> {
-    /// Creates the configuration of a server. Its last flight cannot be blocked by the window, so that it is not
-    /// observed.
+    /// Creates the configuration of a server. The last flight of its handshake cannot be blocked by the congestion
+    /// window, so it is not observed.
     pub(crate) fn server(config: C) -> Self {
         Self { config: Arc::new(config), last_flight: Arc::default() }
     }

@@ -35,15 +35,15 @@ pub(super) const SCTP_GET_ASSOC_STATS: c_int = 112;
 pub(super) const SCTP_STREAM_SCHEDULER: c_int = 123;
 /// Round robin between streams (`SCTP_SS_RR`; RFC 8260, section 3.2).
 pub(super) const ROUND_ROBIN: u32 = 2;
-/// Reports with each message on which stream it arrived: an int.
+/// Reports with each message the stream on which it arrived: an int.
 pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
-/// Whether the peer supports messages that are given up (partial reliability, RFC 3758): [`AssociationValue`].
+/// Socket option: whether the peer supports partial reliability (PR-SCTP, RFC 3758); an [`AssociationValue`].
 pub(super) const SCTP_PR_SUPPORTED: c_int = 113;
 /// Subscribes to a kind of event; events are received like messages: [`Event`].
 pub(super) const SCTP_EVENT: c_int = 127;
 
-/// The event that all data has been acknowledged or given up (RFC 6458, section 6.1.9).
+/// The event that all data has been acknowledged or abandoned (RFC 6458, section 6.1.9).
 const SCTP_SENDER_DRY_EVENT: u16 = (1 << 15) + 9;
 /// The flag of a received message that is an event.
 const MSG_NOTIFICATION: c_int = 0x8000;
@@ -60,9 +60,9 @@ const SCTP_SNDINFO: c_int = 2;
 /// The type of the control message that carries [`PartialReliability`].
 const SCTP_PRINFO: c_int = 5;
 
-/// The policies of [`PartialReliability`]: here, messages are given up after a time; below, after a number of
-/// retransmissions.
+/// The policy of [`PartialReliability`] that abandons messages after a time.
 const SCTP_PR_SCTP_TTL: u16 = 0x10;
+/// The policy of [`PartialReliability`] that abandons messages after a number of retransmissions.
 const SCTP_PR_SCTP_RTX: u16 = 0x20;
 /// The flag of [`SendInfo`] for unordered delivery.
 const SCTP_UNORDERED: u16 = 1;
@@ -95,7 +95,7 @@ pub(super) struct InitMessage {
     pub timeout_ms: u16,
 }
 
-/// `struct sctp_assoc_value`.
+/// `struct sctp_assoc_value`: the value of an association's option.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AssociationValue {
@@ -105,7 +105,7 @@ pub(super) struct AssociationValue {
     pub value: u32,
 }
 
-/// `struct sctp_sndinfo`.
+/// `struct sctp_sndinfo`: how a message is sent.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct SendInfo {
@@ -116,7 +116,7 @@ struct SendInfo {
     association: i32,
 }
 
-/// `struct sctp_rcvinfo`.
+/// `struct sctp_rcvinfo`: how a message was received.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 struct ReceiveInfo {
@@ -125,7 +125,7 @@ struct ReceiveInfo {
     unread_numbers: [u32; 5],
 }
 
-/// `struct sctp_prinfo`: when a message is given up (RFC 7496, section 4). The default is never.
+/// `struct sctp_prinfo`: when a message is abandoned (RFC 7496, section 4). The default is never.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PartialReliability {
@@ -135,12 +135,12 @@ pub(super) struct PartialReliability {
 }
 
 impl PartialReliability {
-    /// Gives messages up `lifetime_ms` after they were passed to the kernel.
+    /// Abandons messages `lifetime_ms` after they were passed to the kernel.
     pub(super) fn lifetime(lifetime_ms: u32) -> Self {
         Self { policy: SCTP_PR_SCTP_TTL, value: lifetime_ms, ..Self::default() }
     }
 
-    /// Gives messages up after this many retransmissions.
+    /// Abandons messages after this many retransmissions.
     pub(super) fn max_retransmissions(repetitions: u32) -> Self {
         Self { policy: SCTP_PR_SCTP_RTX, value: repetitions, ..Self::default() }
     }
@@ -184,7 +184,7 @@ fn control_header<T>(kind: c_int) -> cmsghdr {
     cmsghdr { cmsg_len, cmsg_level: libc::IPPROTO_SCTP, cmsg_type: kind }
 }
 
-/// `struct sctp_event`.
+/// `struct sctp_event`: switches the notifications of an event on or off.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
@@ -196,8 +196,8 @@ pub(super) struct Event {
 }
 
 impl Event {
-    /// Switches the event on or off that all data has been acknowledged or given up. If there is no such data already,
-    /// the event comes at once.
+    /// Switches on or off the event that all data has been acknowledged or abandoned. If none is outstanding, the event
+    /// comes at once.
     pub(super) fn sender_dry(is_wanted: bool) -> Self {
         Self { association: 0, kind: SCTP_SENDER_DRY_EVENT, is_wanted: is_wanted.into(), padding: 0 }
     }
@@ -206,7 +206,7 @@ impl Event {
 /// The size of a `struct sockaddr_storage`, in 32-bit words.
 const ADDRESS_WORDS: usize = 32;
 
-/// `struct sctp_setpeerprim`, which is packed to 32-bit words.
+/// `struct sctp_setpeerprim`: asks the peer to send to an address. It is packed to 32-bit words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SetPrimary {
@@ -232,7 +232,7 @@ pub(super) fn packed(address: SocketAddr) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(address.as_ptr().cast::<u8>(), address.len() as usize) }.to_vec()
 }
 
-/// `struct sctp_paddrinfo`, which is packed to 32-bit words.
+/// `struct sctp_paddrinfo`: the state of one of the peer's addresses. It is packed to 32-bit words.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PeerAddress {
@@ -248,7 +248,7 @@ pub(super) struct PeerAddress {
     mtu_bytes: u32,
 }
 
-/// `struct sctp_status`.
+/// `struct sctp_status`: the state of an association.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AssociationStatus {
@@ -274,7 +274,7 @@ impl AssociationStatus {
     }
 }
 
-/// `struct sctp_assoc_stats`.
+/// `struct sctp_assoc_stats`: the counters of an association.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct AssociationStats {
@@ -282,7 +282,7 @@ pub(super) struct AssociationStats {
     /// Padding: the kernel aligns the address to eight bytes.
     padding: u32,
     address: [u32; ADDRESS_WORDS],
-    /// The largest RTO, SACKs and packets.
+    /// Counters that are not read: the largest RTO, SACKs and packets.
     unread_packets: [u64; 5],
     /// The number of DATA chunks retransmitted.
     pub retransmitted_chunks: u64,

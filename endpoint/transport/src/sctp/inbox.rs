@@ -2,7 +2,7 @@
 //!
 //! The kernel has one queue for all streams. So a reader that finds no message of its stream waits for the
 //! association's next message, and queues messages of other streams for their readers. Streams in the middle of a
-//! content wait on threads of their own ([`Inbox::next`]); streams that wait for a content to begin, of which there may
+//! transfer wait on separate threads ([`Inbox::next`]); streams that wait for a transfer to begin, of which there may
 //! be thousands, wait as tasks ([`Inbox::turn`]).
 
 use std::collections::{BTreeMap, VecDeque};
@@ -54,8 +54,8 @@ impl Inbox {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits, without a thread, until a call of [`Self::next`] would find a message, or would be the one that waits for
-    /// the association's next message. Dropping this future, or its result, passes the turn to another stream.
+    /// Waits, without a thread, until a call of [`Self::next`] would find a message, or would be the call that waits
+    /// for the association's next message. Dropping this future, or its result, passes the turn to another stream.
     pub(super) async fn turn(self: Arc<Self>, stream: u16) -> Turn {
         let turn = Turn { inbox: self, stream };
         poll_fn(|context| turn.inbox.lock().poll_turn(stream, context)).await;

@@ -1,10 +1,10 @@
-//! `struct sctp_info`: what the kernel's SCTP reports about an association to `sock_diag(7)`.
+//! `struct sctp_info`: the state of an association, as the kernel reports it through `sock_diag(7)`.
 
 use netwarp_core::clock;
 use netwarp_core::connection_sample::{Activity, ConnectionState, Limits, Repair};
 
 /// The part of `struct sctp_info` (`include/uapi/linux/sctp.h`) that is read. The names are the kernel's without
-/// `sctpi_`, except of fields that are not read; fields with `p_` there concern the primary path.
+/// `sctpi_`, except for fields that are not read; fields with `p_` there concern the primary path.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct SctpInfo {
@@ -19,7 +19,7 @@ pub struct SctpInfo {
     unread_peer: [u32; 2],
     unread_packets: [u64; 4],
     rtxchunks: u64,
-    /// More counters, and a `struct sockaddr_storage`.
+    /// Fields that are not read: more counters, and a `struct sockaddr_storage`.
     unread_chunks: [u64; 9 + 16],
     path_state: i32,
     cwnd: u32,

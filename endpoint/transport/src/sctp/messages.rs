@@ -1,8 +1,8 @@
-//! Flows in which each message is an SCTP message of its own: unordered ones (RFC 9260, section 6.6), and those that
-//! are given up after a time or a number of retransmissions (RFC 3758; RFC 7496, section 4).
+//! Flows in which each message is a separate SCTP message: unordered ones (RFC 9260, section 6.6), and those that are
+//! abandoned after a time or a number of retransmissions (RFC 3758; RFC 7496, section 4).
 //!
 //! The receiver cannot know how many messages will arrive. So the sender waits until everything has been acknowledged
-//! or given up, and then announces the end with a message that is delivered reliably.
+//! or abandoned, and then announces the end with a message that is delivered reliably.
 
 use std::io::IoSlice;
 use std::os::fd::AsRawFd as _;
@@ -28,12 +28,12 @@ const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 /// The size of the buffer for the event that is subscribed to, in bytes.
 const EVENT_BYTES: usize = 64;
 
-/// Returns whether each message of a flow is an SCTP message of its own, instead of bytes in an ordered stream.
+/// Returns whether each message of a flow is a separate SCTP message, instead of bytes in an ordered stream.
 pub(super) fn travel_alone(options: &SctpOptions) -> bool {
     options.unordered || reliability(options).is_some()
 }
 
-/// Checks that the peer supports partial reliability, if messages may be given up.
+/// Checks that the peer supports partial reliability, if messages may be abandoned.
 ///
 /// # Errors
 /// The peer does not; as `getsockopt(2)`.
@@ -75,7 +75,7 @@ pub(super) fn receive(stream: &SctpStream, sink: &mut MessageSink) -> Result<()>
     }
 }
 
-/// Returns when messages are given up; `None` for never.
+/// Returns when messages are abandoned; `None` for never.
 fn reliability(options: &SctpOptions) -> Option<PartialReliability> {
     let lifetime_ms = |lifetime_ns: u64| lifetime_ns.div_ceil(NANOSECONDS_PER_MILLISECOND);
     let lifetime = options
@@ -84,7 +84,7 @@ fn reliability(options: &SctpOptions) -> Option<PartialReliability> {
     lifetime.or(options.max_retransmissions.map(PartialReliability::max_retransmissions))
 }
 
-/// Waits until all data has been acknowledged or given up. The peer must have nothing to send.
+/// Waits until all data has been acknowledged or abandoned. The peer must have nothing to send.
 fn wait_until_dry(socket: &Socket) -> Result<()> {
     socket.set(SOL_SCTP, SCTP_EVENT, &Event::sender_dry(true), "SCTP_EVENT")?;
     loop {

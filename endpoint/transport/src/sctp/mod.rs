@@ -100,7 +100,7 @@ impl SctpStream {
         Ok(())
     }
 
-    /// Receives the next bytes: at most those of one message, and a part of it if the buffer is smaller.
+    /// Receives the next bytes: the rest of one message, or as much of it as fits into the buffer.
     fn receive_some(&mut self, buffer: &mut [u8]) -> Result<usize> {
         if !self.shares_association() {
             let received = self.socket.receive(buffer, 0).context("receiving an SCTP message")?;
@@ -160,7 +160,7 @@ fn ended() -> Error {
 }
 
 /// Waits for a whole message of any stream, and returns the stream and the message. A message may arrive in parts, but
-/// without other messages between them: messages are not interleaved (RFC 8260) unless a socket asks for it.
+/// never with other messages in between: they are interleaved (RFC 8260) only if a socket asks for it.
 fn whole_message(socket: &Socket, max_message_bytes: u32) -> Result<(u16, Vec<u8>)> {
     let mut message = vec![0; max_message_bytes as usize];
     let mut filled = 0;

@@ -19,7 +19,7 @@ pub(super) fn placed(place: u64, bytes: &[u8]) -> Vec<u8> {
 pub(super) struct Reassembly {
     /// The offset of the next byte to read.
     place: u64,
-    /// Messages that arrived early, and the rest of the one being read, by offset.
+    /// Messages that arrived early, and the rest of the message being read, by offset.
     waiting: BTreeMap<u64, Vec<u8>>,
 }
 

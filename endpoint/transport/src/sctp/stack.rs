@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::stack::StateSource;
 use crate::{Dialer, Listener, Place, Stack, kernel};
 
-/// The smallest `SCTP_MAXSEG`: what is left of 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) after the headers of IPv4, SCTP
-/// and the DATA chunk.
+/// The smallest `SCTP_MAXSEG`: 512 bytes (`SCTP_DEFAULT_MINSEGMENT`) minus the headers of IPv4, SCTP and the DATA
+/// chunk.
 const MSS_MIN_BYTES: u32 = 512 - 20 - 12 - 16;
 
 /// The smallest message, in bytes: an unordered one needs eight bytes for its offset.

@@ -1,4 +1,4 @@
-//! `TCP_INFO`: what the kernel's TCP reports about a connection.
+//! `TCP_INFO`: the state of a connection, as the kernel's TCP reports it.
 
 use std::mem::offset_of;
 use std::os::fd::AsRawFd;
@@ -10,8 +10,8 @@ use netwarp_wire::record::Stats;
 use crate::error::{Context as _, Result, ensure};
 use crate::system_call::{Plain, get_option};
 
-/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later, the last fields 6.7), whose newer fields the C
-/// library's definition lacks. The names of fields that are read are the kernel's without `tcpi_`.
+/// The beginning of `struct tcp_info` (`include/uapi/linux/tcp.h`, Linux 4.10 and later, the last fields 6.7), whose
+/// newer fields the C library's definition lacks. The names of fields that are read are the kernel's without `tcpi_`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpInfo {
@@ -168,7 +168,7 @@ const TCP_INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 /// `TCP_SYN_SENT` of `include/net/tcp_states.h`.
 const SYN_SENT: u8 = 2;
 
-/// The bits of `tcpi_options`: what the SYN and the SYN-ACK negotiated.
+/// A bit of `tcpi_options`, which the SYN and the SYN-ACK have negotiated: timestamps (RFC 7323).
 const TCPI_OPT_TIMESTAMPS: u8 = 1;
 const TCPI_OPT_SACK: u8 = 2;
 const TCPI_OPT_WSCALE: u8 = 4;
@@ -176,7 +176,7 @@ const TCPI_OPT_WSCALE: u8 = 4;
 const NANOSECONDS_PER_MICROSECOND: u64 = 1000;
 const NANOSECONDS_PER_MILLISECOND: u64 = 1_000_000;
 
-/// `TCP_CA_Recovery` of `include/uapi/linux/tcp.h`; the state after it is that of loss recovery after a time-out.
+/// `TCP_CA_Recovery` of `include/uapi/linux/tcp.h`; the next state is `TCP_CA_Loss`, recovery after a time-out.
 const CA_RECOVERY: u8 = 3;
 
 fn measured_ns(time_us: u32, unmeasured: u32) -> Option<u64> {

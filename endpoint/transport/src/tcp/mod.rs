@@ -29,8 +29,8 @@ use super::kernel::Protocol;
 use super::socket::Socket;
 use super::timestamped_recv;
 
-/// How long Linux's TCP retransmits data that nobody acknowledges (`tcp_retries2`, 15, and a time-out of 200 ms that
-/// doubles up to two minutes; Documentation/networking/ip-sysctl.rst).
+/// How long Linux's TCP retransmits unacknowledged data (`tcp_retries2`, 15, and a time-out of 200 ms that doubles up
+/// to two minutes; Documentation/networking/ip-sysctl.rst).
 pub(super) const PATIENCE: Duration = Duration::from_millis(924_600);
 
 /// How many bytes are received and hashed at once.
@@ -61,9 +61,8 @@ impl Protocol for Tcp {
     }
 
     /// Sets up Fast Open (RFC 7413): `connect(2)` returns at once if the kernel has the server's cookie, and the first
-    /// bytes are sent with the SYN; without a cookie it connects as usual and asks for one. Only one connection asks
-    /// for it, so that the other connections of the same transfer cannot use the cookie: only those of later transfers
-    /// may.
+    /// bytes are sent with the SYN; without a cookie it connects as usual and requests one. Only one connection of a
+    /// transfer requests the cookie, so that only connections of later transfers can use it.
     fn prepare_to_connect(&self, socket: &Socket, may_resume: bool) -> Result<()> {
         if self.options.resume == Resume::ZeroRtt && (may_resume || !self.has_asked.swap(true, Relaxed)) {
             socket.set(libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT, &c_int::from(true), "TCP_FASTOPEN_CONNECT")?;

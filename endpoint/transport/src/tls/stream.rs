@@ -74,7 +74,7 @@ impl TlsStream {
         Ok(())
     }
 
-    /// At the server: continues a handshake, as far as its records have arrived, while early data is being answered.
+    /// At the server: continues a handshake with the records that have arrived, while early data is being answered.
     /// When the handshake is complete the server sends a ticket, which the client needs if it moves before it has
     /// received everything.
     fn continue_handshake(&mut self) -> Result<()> {
@@ -101,7 +101,7 @@ impl TlsStream {
         Ok(filled)
     }
 
-    /// Receives, and discards, what is left until the peer ends the session; rustls stores tickets that are part of it.
+    /// Receives and discards remaining data until the peer ends the session; rustls stores tickets that arrive with it.
     pub(super) fn receive_to_end(&mut self) -> Result<()> {
         loop {
             let read = self.session.read_tls(&mut self.records).context("receiving a TLS record")?;

@@ -39,7 +39,7 @@ const HEADER_BYTES: u64 = 20 + 8;
 /// How long a client waits for an answer before it repeats its request.
 const REPEAT: Duration = Duration::from_secs(1);
 
-/// How often a request is sent at most, one second apart: for about as long as Linux tries to connect over TCP
+/// The most times that a request is sent, one second apart: for about as long as Linux tries to connect over TCP
 /// (`tcp_syn_retries`, 6).
 const REQUESTS: u32 = 127;
 

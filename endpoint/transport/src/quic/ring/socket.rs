@@ -158,7 +158,7 @@ impl AsyncUdpSocket for RingSocket {
     }
 }
 
-/// The datagrams and tasks that wait, for reading or sending, at a socket.
+/// A socket's received datagrams, those that wait to be sent, and the tasks that wait to read or send.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     arrived: VecDeque<Arrival>,
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs `test` with two sockets in an event loop of its own, and skips it where the machine forbids rings.
+    /// Runs `test` with two sockets in a new event loop; skips it where the machine forbids rings.
     fn with_sockets(test: impl AsyncFnOnce(Arc<RingSocket>, Arc<RingSocket>)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
         runtime.block_on(async {
