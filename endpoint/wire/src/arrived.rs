@@ -40,7 +40,7 @@ impl Arrived {
         self.step_ns
     }
 
-    /// Returns the goodput record of what has arrived; `None` if nothing has.
+    /// Returns the goodput record of the bytes that have arrived; `None` if there are none.
     pub fn record(&self) -> Option<GoodputRecord> {
         (!self.bytes.is_empty()).then(|| GoodputRecord { step_ns: self.step_ns, bytes: self.bytes.clone() })
     }

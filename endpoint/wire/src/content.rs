@@ -12,7 +12,7 @@ use ring::digest::SHA256;
 use crate::job::{Bulk, Content};
 use crate::seeded;
 
-/// A part of a content.
+/// A part of the content of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Offset of the part in the content, in bytes.
@@ -36,7 +36,7 @@ impl Bulk {
 }
 
 impl Part {
-    /// Returns one of the chunks into which a content is divided: they have equal sizes, and the last also takes the
+    /// Returns one of the chunks into which content is divided: they have equal sizes, and the last also takes the
     /// remainder.
     pub fn of_chunk(size_bytes: u64, chunks: u32, chunk: u32) -> Self {
         let each_bytes = size_bytes / u64::from(chunks);
@@ -64,7 +64,7 @@ pub struct Reader {
     hasher: Option<Hasher>,
 }
 
-/// The size of the blocks in which a content is copied or hashed, in bytes.
+/// The size of the blocks in which content is copied or hashed, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
 enum Source {
@@ -136,13 +136,13 @@ impl Reader {
         self.position += bytes;
     }
 
-    /// Returns the hex SHA-256 of what was read; `None` if the reader does not hash.
+    /// Returns the hex SHA-256 of the bytes read; `None` if the reader does not hash.
     pub fn into_sha256(self) -> Option<String> {
         self.hasher.map(hex_digest)
     }
 }
 
-/// Returns the hex SHA-256 of a part of a content.
+/// Returns the hex SHA-256 of a part of the content.
 ///
 /// # Errors
 /// As [`Reader::open`] and [`Reader::read`].
@@ -152,7 +152,7 @@ pub fn hash(content: &Content, part: Part) -> Result<String> {
     original.into_sha256().context("nobody asked for a hash")
 }
 
-/// Returns the hex SHA-256 of each part of a content, which is read once from front to back.
+/// Returns the hex SHA-256 of each part of the content, which is read once from front to back.
 ///
 /// # Arguments
 /// * `parts` - in order, without gaps, from the content's first byte to its last.

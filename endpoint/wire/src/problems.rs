@@ -5,7 +5,7 @@
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// Adds a problem of the job's `key`, worded by `otherwise`, unless `holds`.
+    /// Reports a problem with the job's `key`, worded by `otherwise`, if `holds` is false.
     pub fn require(&mut self, holds: bool, key: &str, otherwise: impl FnOnce() -> String) {
         if !holds {
             self.0.push(format!("{key}: {}", otherwise()));

@@ -86,8 +86,8 @@ impl Job {
         self.workloads.iter().find_map(|each| each.transport.tcp.tso_packets)
     }
 
-    /// Returns a job for each workload, with this workload alone. In a described network, its path is made of the links
-    /// between its client and its server.
+    /// Returns a job for each workload, with only this workload. In a described network, the job's path is made of the
+    /// links between the workload's client and server.
     pub fn each_alone(&self) -> Vec<Self> {
         let alone = |one: &Exchange| {
             let ends = one.ends.as_ref();
@@ -113,8 +113,8 @@ impl Job {
         self.workloads.iter().map(alone).collect()
     }
 
-    /// Returns the links between a client and a server as a single path: that of the slowest link, with the delays of
-    /// all links. Also returns the number of the slowest link.
+    /// Combines the links between a client and a server into a single path: the slowest link, with the delays of all
+    /// links. Also returns the number of the slowest link.
     fn path_between(&self, network: &Network, ends: &Ends) -> Option<(u32, Path)> {
         let mut at = &ends.client;
         let mut crossed = Vec::new();
@@ -150,8 +150,8 @@ impl Job {
         self.timeline.has_handovers() && self.only().transport.reconnect == Reconnect::New
     }
 
-    /// Returns the longest time that a packet may take in one direction: the longest delay of all paths, plus the time
-    /// to empty the largest queue at the lowest rate.
+    /// Returns the longest time that a packet may travel in one direction: the longest delay of all paths, plus the
+    /// time to empty the largest queue at the lowest rate.
     pub fn longest_way(&self) -> Duration {
         let events = self.timeline.events.iter();
         let of_events = events.clone().filter_map(|event| match event.change {
@@ -202,7 +202,7 @@ impl Exchange {
 }
 
 impl Transport {
-    /// Returns which other implementation a side uses; `None` if it uses netwarp's own.
+    /// Returns the third-party implementation that a side uses; `None` if it uses netwarp's own.
     pub fn stack_of(&self, side: Side) -> Option<&Stack> {
         let client = self.client.as_ref().filter(|_| side == Side::Client);
         client.map(|end| &end.stack).or(self.stack.as_ref())
@@ -304,7 +304,7 @@ impl Page {
         http == self.http || (self.discovers_http3 && http == Http::H2)
     }
 
-    /// Returns whether the client hashes what it receives. Browsers do not.
+    /// Returns whether the client hashes the received content. Browsers do not.
     pub fn is_hashed(&self) -> bool {
         self.verify && self.client.is_none()
     }

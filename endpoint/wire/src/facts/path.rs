@@ -2,7 +2,7 @@
 
 use crate::job::{Direction, Distribution, Impairments, Loss, Path, Reorder};
 
-/// How often a link retransmits a packet at most. netem's tables have room for a deviation of three times their unit,
+/// The most times that a link retransmits a packet. netem's tables have room for a deviation of three times their unit,
 /// and LTE's hybrid ARQ usually gives up after the same number (maxHARQ-Tx, 3GPP TS 36.331).
 pub const MOST_REPAIRS: u32 = 3;
 
