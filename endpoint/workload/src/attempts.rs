@@ -1,10 +1,11 @@
-//! What a server remembers across connections, because after a handover its client may return over another connection.
+//! The state that a server keeps across connections, because after a handover its client may return over another
+//! connection.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How often the client is known to have dialled again, and the chunks that the server has recorded.
+/// Tracks how often the client has reconnected, and which chunks the server has already recorded.
 #[derive(Debug, Default)]
 pub struct AttemptTracker {
     latest_attempt: AtomicU32,
@@ -12,8 +13,8 @@ pub struct AttemptTracker {
 }
 
 impl AttemptTracker {
-    /// Records the attempt of a request that arrived: how often the client had dialled again in the run when it opened
-    /// the request's connection.
+    /// Records the attempt number of a request that arrived: how often the client had reconnected in the run when it
+    /// opened the request's connection.
     pub(crate) fn record_attempt(&self, attempt: u32) {
         self.latest_attempt.fetch_max(attempt, Relaxed);
     }

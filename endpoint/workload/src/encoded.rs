@@ -1,4 +1,4 @@
-//! Decodes what the requests of all workloads have in common: a prefix, and big-endian numbers.
+//! Decodes the common parts of all workloads' requests: a prefix, and big-endian numbers.
 
 use anyhow::{Result, ensure};
 use netwarp_wire::request_prefix::{PREFIX_BYTES, RequestPrefix};

@@ -32,7 +32,7 @@ use self::attempts::AttemptTracker;
 use self::command::RunPlace;
 use self::sandbox::Sandbox;
 
-/// What one side of a run knows while it carries out a workload.
+/// The state of one side of a run while it carries out a workload.
 #[derive(Debug)]
 pub struct Run {
     /// The job of this workload.
@@ -43,7 +43,7 @@ pub struct Run {
     pub server: SocketAddr,
     /// The log of when this side receives how many bytes.
     pub arrival_log: SharedArrivalLog,
-    /// At the server: which connections of a client that dials again after a handover are outdated.
+    /// At the server: which connections of a client that reconnects after a handover are outdated.
     pub attempts: AttemptTracker,
     /// The run directory.
     pub directory: PathBuf,
@@ -66,19 +66,19 @@ impl Run {
         self.token.unwrap_or(protocol)
     }
 
-    /// Returns whether the timeline has more handovers than those that have occurred.
+    /// Returns whether the timeline has more handovers than have occurred so far.
     pub(crate) fn hands_over_after(&self, handovers: Handovers) -> bool {
         let attach = |event: &&Event| event.change == Change::Attach {};
         self.job.timeline.events.iter().filter(attach).count() > handovers.count as usize
     }
 
     /// Ignores an error at the server if the client may have caused it, by giving the connection up after a handover or
-    /// by breaking it off after its time. Only the client knows whether it has; if not, it dials again, or fails
-    /// itself. A time-out is different: the server's kernel has given up sending, and a client that waits for content
-    /// does not learn of that. So a time-out is an error, unless the client has dialled again since.
+    /// by breaking it off after its time. Only the client knows whether it has; if not, it reconnects, or fails itself.
+    /// A time-out is different: the server's kernel has given up sending, and a client that waits for content does not
+    /// learn of that. So a time-out is an error, unless the client has reconnected since.
     ///
     /// # Arguments
-    /// * `attempt` - how often the client had dialled again when it opened the connection; `None` if it has requested
+    /// * `attempt` - how often the client had reconnected when it opened the connection; `None` if it has requested
     ///   nothing on it.
     ///
     /// # Errors
@@ -93,7 +93,8 @@ impl Run {
         if given_up && may_be_given_up { Ok(()) } else { Err(error) }
     }
 
-    /// Returns where sinks log arrivals; `None` if the run does not record them over time.
+    /// Returns the log for arrivals and what sinks must record in it; `None` if the run does not record arrivals over
+    /// time.
     pub(crate) fn watched_arrivals(&self) -> Option<WatchedArrivals> {
         let is_played = of(&self.job.only().workload).is_played();
         // Each workload's goodput is recorded over time if several share a path.
@@ -106,11 +107,11 @@ impl Run {
     }
 }
 
-/// The client's handovers so far. Connections that workloads dial after a handover use the new address; they must give
+/// The client's handovers so far. Connections that workloads open after a handover use the new address; they must give
 /// up connections that do not migrate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Handovers {
-    /// How many there were.
+    /// How many handovers there have been.
     pub count: u32,
 }
 
@@ -120,8 +121,8 @@ pub type Moves = watch::Receiver<Handovers>;
 /// Notifies the server's workload when the client is done.
 pub type Finish = watch::Receiver<bool>;
 
-/// Waits until the orchestrator says that the client is done: it then has everything, even if its last packets were
-/// lost.
+/// Waits until the orchestrator reports that the client is done: the client then has everything, even if its last
+/// packets were lost.
 pub async fn finished(finish: &mut Finish) {
     if finish.wait_for(|finish| *finish).await.is_err() {
         // The sender is gone; this side ends when its own work does.
@@ -148,7 +149,7 @@ pub(crate) async fn unless_handed_over<T>(handovers: &mut Moves, work: impl Futu
 
 /// The interface of a workload. Each has a module, and a line in [`of`].
 pub trait Workload: Send + Sync {
-    /// Returns what carries out the workload at one end.
+    /// Returns the implementation of the workload at one end.
     fn end(&self, job: &Job, side: Side) -> End<'_>;
 
     /// Returns the file system that installed programs see, if the workload runs any.
@@ -185,7 +186,7 @@ pub trait Workload: Send + Sync {
         false
     }
 
-    /// Returns how what was delivered differs from what was to be sent; `None` if it does not.
+    /// Returns how the delivered content differs from the expected content; `None` if it is the same.
     ///
     /// # Errors
     /// The content cannot be read again.
@@ -211,8 +212,8 @@ pub trait Workload: Send + Sync {
         Direction::Down
     }
 
-    /// Returns the sources from which the states of the job's connections can be read: for the job's transport, and for
-    /// that of the client's first connection if it is another. QUIC stacks that are programs of their own have no
+    /// Returns the sources from which the states of the job's connections can be read: for the job's transport and, if
+    /// it differs, the transport of the client's first connection. QUIC stacks that are separate programs have no
     /// source.
     fn state_sources(&self, job: &Job) -> Vec<StateSource> {
         let first = self.first_reached_by(job);
@@ -229,10 +230,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Adds problems of a job to `problems`: what the planner would never write.
+    /// Adds to `problems` those of a job that the planner would never write.
     fn check(&self, _job: &Job, _problems: &mut Problems) {}
 
-    /// Returns whether the workload is broken off after a given time; what has arrived by then is the result.
+    /// Returns whether the workload is broken off after a given time; the content that has arrived by then is the
+    /// result.
     fn breaks_off(&self) -> bool {
         false
     }
@@ -244,11 +246,11 @@ pub trait Workload: Send + Sync {
     }
 }
 
-/// What carries out a workload at one end.
+/// The implementation of a workload at one end.
 pub enum End<'a> {
     /// netwarp-endpoint itself, over connections of the job's transport.
     Connections(&'a dyn OverConnections),
-    /// An installed program, with sockets of its own.
+    /// An installed program, which opens its own sockets.
     Program(&'a dyn ByProgram),
 }
 
@@ -286,7 +288,7 @@ pub trait OverConnections: Send + Sync {
     async fn serve(&self, run: &Arc<Run>, connection: Box<dyn Connection>, finish: Finish) -> Result<Vec<Record>>;
 
     /// Returns the server's records if nothing from the client had arrived when the client was done. That is possible
-    /// only over UDP, where a client needs no answer, and the path may lose everything that it sends.
+    /// only over UDP, where a client needs no answer, and the path may lose all its packets.
     ///
     /// # Errors
     /// The server's files cannot be written.

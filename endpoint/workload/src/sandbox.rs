@@ -27,7 +27,7 @@ pub struct Sandbox<'a> {
 }
 
 impl Sandbox<'_> {
-    /// Makes the run directory look empty on hosts with files of their own: it contains the output of the other hosts'
+    /// Makes the run directory look empty on hosts with separate files: it contains the output of the other hosts'
     /// programs.
     pub fn hide(&self, job: &Job, run_directory: &Path) -> Result<()> {
         if self.is_shared || self.working_directory.starts_with(run_directory) {
@@ -37,7 +37,7 @@ impl Sandbox<'_> {
     }
 
     /// Returns the host names that resolve in the run, with their addresses. In a network these are the names of all
-    /// hosts, and `server` and `client` for those of the workload.
+    /// hosts, and `server` and `client` for the workload's hosts.
     pub fn names<'a>(&'a self, job: &'a Job) -> Vec<(&'a str, IpAddr)> {
         let named = if job.network.is_some() { names_in_network(job) } else { self.names_on_path(job) };
         let is_dual = job.paths.iter().all(|path| path.dual);
@@ -64,7 +64,7 @@ fn names_in_network(job: &Job) -> Vec<(&str, IpAddr)> {
     named.filter_map(|(name, host)| Some((name, address(host)?))).collect()
 }
 
-/// Returns the names of the hosts on which programs of a job run, that of its client last.
+/// Returns the names of the hosts on which programs of a job run, the client's last.
 pub fn hosts_of(job: &Job) -> Vec<&str> {
     let one = job.only();
     let further = super::of(&one.workload).further_programs().iter().map(|program| &*program.host);

@@ -6,7 +6,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose, PKCS_ECDSA_P256_SHA256,
 };
 
-/// The server's name in requests over IPv4, as the runner has it.
+/// The runner's name of the server in requests over IPv4.
 pub(super) const SERVER: [&str; 1] = ["server4"];
 /// The server's name in requests over IPv6.
 pub(super) const IPV6_SERVER: [&str; 1] = ["server6"];
@@ -17,9 +17,9 @@ const CERTIFIED: [&str; 4] = ["server", SERVER[0], IPV6_SERVER[0], "server46"];
 /// The common name of the authority that issues the certificates.
 const AUTHORITY: &str = "netwarp authority";
 
-/// How many long DNS names the server's certificate also has in a chain of several certificates. They make it larger
-/// than what a server may send before it has validated the client's address (RFC 9000, section 8.1), as the runner's
-/// is.
+/// How many additional long DNS names the server's certificate has in a chain of several certificates. As with the
+/// runner's certificates, they make the chain larger than a server may send before it has validated the client's
+/// address (RFC 9000, section 8.1).
 const LONG_NAMES: usize = 20;
 
 /// How many labels of 60 letters a long name has: almost as many as fit into a DNS name (RFC 1035, section 2.3.4).

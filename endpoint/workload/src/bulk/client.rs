@@ -35,15 +35,15 @@ struct Client {
     bulk: Bulk,
     dialer: Arc<dyn Dialer>,
     handovers: Moves,
-    /// How often in the run the client has given up connections with requests and dialled again.
+    /// How often in the run the client has given up connections with requests and reconnected.
     attempt: u32,
 }
 
-/// How dialling the connections of a transfer ended.
+/// The outcome of opening the connections of a transfer.
 enum Dialled {
     /// All are established, in order.
     Connected(Vec<Box<dyn Connection>>),
-    /// A handover occurred meanwhile.
+    /// A handover occurred before all were established.
     Moved,
     /// The transfer's time was over before all were established.
     TimeOver,
@@ -114,8 +114,8 @@ impl Client {
     }
 
     /// Opens `count` connections and returns them in order once all are connected. They may resume sessions (TLS, QUIC)
-    /// of earlier transfers, but not each other's; after a handover, they may resume any. Stops if a handover occurs
-    /// meanwhile, or if the transfer's time is over.
+    /// of earlier transfers, but not each other's; after a handover, they may resume any. Stops if a handover occurs,
+    /// or if the transfer's time is over.
     async fn dial(&mut self, transfer: u32, count: usize) -> Result<Dialled> {
         let may_resume = transfer > 0 || self.handovers.borrow().count > 0;
         let (dialer, server, order) = (self.dialer.clone(), self.bulk.run.server, self.bulk.requested.dial);

@@ -1,9 +1,9 @@
-//! Transfer of a content by two programs that follow the conventions of the QUIC interop runner
+//! Transfer of content by two programs that follow the conventions of the QUIC interop runner
 //! (<https://github.com/quic-interop/quic-interop-runner/blob/master/quic.md>): the server has the file in `/www`, the
 //! client leaves it in `/downloads`, and environment variables tell both what to do.
 //!
-//! What the programs do meanwhile is not known. Whether the file is the content, and when the client's packets were
-//! sent and received, is measured from outside.
+//! What the programs do meanwhile is not known. Whether the received file equals the content, and when the client's
+//! packets were sent and received, is measured from outside.
 
 use std::fs::{self, File, Permissions};
 use std::io::Read as _;
@@ -46,7 +46,7 @@ const LOGGED_DEPTH: u32 = 2;
 /// The most bytes that the programs may log.
 const LOGGED_BYTES: u64 = 1 << 30;
 
-/// The size of the blocks in which what was downloaded is read, in bytes.
+/// The size of the blocks in which a downloaded file is read, in bytes.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// The exit status by which an endpoint says that it does not support a test case.
@@ -124,7 +124,7 @@ impl<'a> Interop<'a> {
         if side == Side::Server { self.server } else { self.client }
     }
 
-    /// Returns the directory in which a side's program lies: start scripts look there for what they start.
+    /// Returns the directory that contains a side's program: start scripts look there for the files that they start.
     fn directory(&self, side: Side) -> &'a Path {
         Path::new(self.program(side)).parent().unwrap_or(Path::new("/"))
     }
@@ -209,7 +209,7 @@ impl<'a> Interop<'a> {
         })])
     }
 
-    /// Keeps what a side's program has logged in the run directory, if the run is captured.
+    /// Keeps the logs of a side's program in the run directory, if the run is captured.
     fn keep_logs(&self, side: Side, run: RunPlace<'_>) -> Result<()> {
         let Some(directory) = run.directory.filter(|_| self.is_captured) else { return Ok(()) };
         let from = FilesOf::One(side.name()).below(Path::new(&logs(side)))?;
@@ -267,7 +267,7 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
     Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
 }
 
-/// Copies the files of a directory that have a content, without following links.
+/// Copies the files of a directory that are not empty, without following links.
 ///
 /// # Arguments
 /// * `depth` - how many directories below it are copied as well.

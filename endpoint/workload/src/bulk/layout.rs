@@ -1,4 +1,4 @@
-//! The division of a content into chunks, and the stream and the connection that carries each. Pure.
+//! The division of content into chunks, and the stream and the connection that carries each. Pure.
 //!
 //! Chunk i of n is the i-th of n equal parts; the last also takes the remainder. A transfer has as many *stream slots*
 //! (streams that are open at the same time) as it has chunks. Where a connection carries one stream, each slot has its
@@ -59,7 +59,7 @@ impl Layout {
     /// Returns the number of the connection that carries a slot, counted over the whole run.
     ///
     /// # Arguments
-    /// * `attempt` - how often in the run the client had dialled again before.
+    /// * `attempt` - how often in the run the client had reconnected before.
     pub(super) fn connection(&self, transfer: u32, attempt: u32, slot: u32) -> u32 {
         (transfer + attempt) * self.connections + slot / self.streams
     }

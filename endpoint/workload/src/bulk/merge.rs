@@ -1,4 +1,4 @@
-//! The files of a receiver that merges the chunks of a content into one file.
+//! The files of a receiver that merges the chunks of the content into one file.
 //!
 //! Each chunk has a file in the run directory while it arrives. Once all have arrived they are concatenated, in order,
 //! to one file, which is read back and hashed. All these files are removed.

@@ -1,8 +1,8 @@
 //! `bulk`: one content, whole or in concurrent chunks, transferred once or several times.
 //!
-//! The client dials, waits until all connections of the transfer are established, then opens their streams and requests
-//! chunks on each ([`ChunkRequest`]). The chunk follows: from the server (`down`), or immediately from the client
-//! (`up`). Its receiver confirms the last byte with one byte of its own, and the sender closes nothing before it has
+//! The client connects, waits until all connections of the transfer are established, then opens their streams and
+//! requests chunks on each ([`ChunkRequest`]). The chunk follows: from the server (`down`), or immediately from the
+//! client (`up`). Its receiver confirms the last byte by sending one byte, and the sender closes nothing before it has
 //! received that: no byte can be lost at close, whatever the transport does there.
 //!
 //! A job may ask that only the transfer is confirmed ([`Done::Transfer`]), as kim-2022 has it. Then the server ends
@@ -13,13 +13,13 @@
 //! up over the connections and delay the end of the transfer by as much.
 //!
 //! The receiver needs no memory to merge the chunks: the request states the offset of each in the content, and
-//! [`verify`] compares each chunk's hash with the original's. A job may ask for a file nevertheless, as kim-2022 has
-//! it: then the client writes the chunks to files and puts these together ([`merge`]).
+//! [`verify`] compares each chunk's hash with that of the same part of the content. A job may ask for a file
+//! nevertheless, as kim-2022 has it: then the client writes the chunks to files and puts these together ([`merge`]).
 //!
 //! A transfer that the job limits in time is broken off by the client, which resets its connections. Only the receiver
 //! records what had arrived by then.
 //!
-//! When the client moves, connections that do not migrate are given up. The client dials again and requests the rest of
+//! When the client moves, connections that do not migrate are given up. The client reconnects and requests the rest of
 //! every chunk of which the server may not know that it is complete: content from the server continues at the byte
 //! reached, and content from the client begins again.
 
@@ -57,10 +57,10 @@ use self::request::{ChunkRequest, PROTOCOL};
 use self::verify::Expected;
 use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandbox, Workload};
 
-/// The confirmation of a content (ASCII's ACK).
+/// The byte that confirms received content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// How many chunks a content may be divided into: at most as many as the streams that QUIC stacks allow a peer.
+/// Into how many chunks content may be divided: at most as many as the streams that QUIC stacks allow a peer.
 const CHUNKS: RangeInclusive<u32> = 1..=100;
 
 #[async_trait]
@@ -138,7 +138,7 @@ impl Workload for job::Bulk {
     }
 }
 
-/// Receives the byte that confirms a content.
+/// Receives the byte that confirms content.
 async fn confirmation(stream: &mut dyn Stream) -> Result<()> {
     let mut confirmation = [0];
     stream.receive(&mut confirmation).await.context("waiting for the receiver's confirmation")?;
@@ -183,7 +183,7 @@ async fn time_over(at_ns: Option<u64>) -> Result<()> {
     }
 }
 
-/// One side of the workload.
+/// One side of a `bulk` workload.
 #[derive(Clone)]
 struct Bulk {
     run: Arc<Run>,
@@ -200,8 +200,8 @@ impl Bulk {
         Self { run: run.clone(), requested: requested.clone(), side, layout, until_ns: None }
     }
 
-    /// Returns the request for what is left of a chunk of a transfer after its first `after_bytes`. `attempt`: how
-    /// often the client has dialled again.
+    /// Returns the request for the rest of a chunk of a transfer after its first `after_bytes`. `attempt`: how often
+    /// the client has reconnected.
     fn request(&self, (transfer, attempt): (u32, u32), chunk: u32, after_bytes: u64) -> ChunkRequest {
         let part = self.layout.part(chunk).after(after_bytes);
         ChunkRequest { direction: self.requested.direction, transfer, attempt, chunk, part }
@@ -226,7 +226,7 @@ impl Bulk {
         Ok(Received { last_byte: Moment::now(), ..received })
     }
 
-    /// Waits for the receiver's confirmation of what was sent.
+    /// Waits until the receiver confirms the sent content.
     async fn confirmed(&self, stream: &mut dyn Stream, sent: Sent) -> Result<Received> {
         confirmation(stream).await?;
         let Sent { first_byte, sha256 } = sent;

@@ -10,14 +10,14 @@ use netwarp_path::topology::FIRST_INDEX;
 const SNAP_BYTES: u32 = 64;
 
 /// The memory for a captured packet: its first bytes, the kernel's metadata, alignment.
-const NOTE_BYTES: u64 = 192;
+const PACKET_COST_BYTES: u64 = 192;
 
 /// Starts capturing the packets of the client's host, which is to receive `content_bytes` of content.
 pub(super) fn listen(content_bytes: u64) -> Result<Ring> {
     let selection = Selection { incoming: FIRST_INDEX, outgoing: FIRST_INDEX, snap_bytes: SNAP_BYTES };
     let packets = content_bytes.div_ceil(1200);
     // Twice the packets of the content, for retransmissions and acknowledgements.
-    Ring::open(4 * packets * NOTE_BYTES + (8 << 20), Some(&selection))
+    Ring::open(4 * packets * PACKET_COST_BYTES + (8 << 20), Some(&selection))
 }
 
 /// Returns when the first packet was sent and when the last one was received before the program ended, in nanoseconds

@@ -24,7 +24,7 @@ pub(super) struct ChunkRequest {
     pub direction: Direction,
     /// The index of the transfer in the run.
     pub transfer: u32,
-    /// How often in the run the client had dialled again before.
+    /// How often in the run the client had reconnected before.
     pub attempt: u32,
     /// The index of the chunk in the transfer.
     pub chunk: u32,

@@ -96,7 +96,7 @@ pub(super) async fn serve(
     Ok(records)
 }
 
-/// What became of one connection.
+/// The outcome of serving one connection.
 #[derive(Default)]
 struct Served {
     /// The streams, in the order of their slots' numbers.
@@ -107,7 +107,7 @@ struct Served {
     is_lost: bool,
 }
 
-/// What became of one stream.
+/// The outcome of serving one stream.
 struct ServedStream {
     stream: Box<dyn Stream>,
     is_ended: bool,
@@ -140,8 +140,8 @@ impl Served {
         error.map_or(Ok(()), |error| self.lose(bulk, error))
     }
 
-    /// Waits until the client confirms everything that was sent over the connection: on one more stream, or by closing
-    /// the connection.
+    /// Waits until the client confirms everything that was sent over the connection: on an additional stream, or by
+    /// closing the connection.
     async fn until_done(&mut self, bulk: &Bulk, connection: &mut dyn Connection) -> Result<()> {
         if bulk.layout.is_multiplexed {
             let further = connection.accept_stream().await?;
@@ -167,7 +167,7 @@ impl Served {
         bulk.run.ignore_if_abandoned(error, self.slots.first().map(|slot| slot.request.attempt))
     }
 
-    /// Finishes the streams that are still open, that of the confirmation included.
+    /// Finishes the streams that are still open, including that of the confirmation.
     async fn end_streams(&mut self, bulk: &Bulk, finish: &mut Finish) -> Result<()> {
         let mut further = self.further.take();
         let mut open: Vec<&mut Box<dyn Stream>> = further.iter_mut().collect();
@@ -261,7 +261,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Receives the request for a chunk, unless it is the slot's first, which was received before.
+    /// Receives the request for a chunk. The request for a slot's first chunk has been received before.
     async fn receive_request_for(
         &self,
         stream: &mut dyn Stream,

@@ -20,7 +20,7 @@ pub(super) struct Share {
     /// The index of the connection in the transfer.
     pub number: u32,
     pub slots: Vec<StreamSlot>,
-    /// When the connection was first dialled, if handovers interrupted that.
+    /// When the client first tried to connect, if handovers interrupted that.
     pub first_try: Option<Moment>,
 }
 
@@ -38,12 +38,12 @@ pub(super) struct Chunk {
     pub sink: SharedSink,
 }
 
-/// What became of one connection's part of a transfer.
+/// The outcome of one connection's part of a transfer.
 pub(super) struct ConnectionOutcome {
     /// The index of the connection in the transfer.
     pub number: u32,
     pub records: Vec<Record>,
-    /// What is left to transfer, if the connection was given up.
+    /// The rest of the share, if the connection was given up.
     pub remaining: Option<Share>,
 }
 
@@ -162,8 +162,7 @@ impl Bulk {
         Ok((carried, ending))
     }
 
-    /// Returns the result of a slot that was broken off. The client records only chunks that it receives; the server
-    /// records those that it receives.
+    /// Returns the outcome of a slot that was broken off. Each end records only the chunks that it receives.
     pub(super) fn broken_off(&self, slot: &StreamSlot, stream: u32, round: (u32, u32)) -> SlotOutcome {
         let of_chunk = |chunk: &Chunk| self.record_of_broken_off(stream, round, chunk.number, &chunk.sink);
         let records = match self.requested.direction {
@@ -173,7 +172,7 @@ impl Bulk {
         SlotOutcome { number: slot.number, records, stream: None, is_confirmed: false }
     }
 
-    /// Confirms everything that arrived over a connection, on one more stream if it has several, and finishes its
+    /// Confirms everything that arrived over a connection, on an additional stream if it has several, and finishes its
     /// streams.
     async fn say_done(&self, connection: &mut dyn Connection, mut streams: Vec<Box<dyn Stream>>) -> Result<()> {
         if self.layout.is_multiplexed {

@@ -1,11 +1,11 @@
-//! Verifies that one end received what the other sent, and that both are what was to be sent.
+//! Verifies that one end received what the other sent, and that this is the job's content.
 //!
-//! A divided content is proven complete by its chunks: they cover it without gaps ([`super::layout`]), each has the
-//! same bytes at both ends, and these are the original's at the same offset; the original is read again for that. So
-//! the chunks, concatenated in order, are the original.
+//! Content that is divided into chunks is proven complete by them: they cover it without gaps ([`super::layout`]), each
+//! has the same hash at both ends, and that is the hash of the same part of the source (a file, or bytes made from a
+//! seed), which is read again for this.
 //!
-//! Where a transfer continued over another connection, the client has the whole chunk, and its hash must be the
-//! original's; the last part that the server sent must begin at the byte that the client had reached.
+//! Where a transfer continued over another connection, the client has the whole chunk, and its hash must be that of the
+//! source; the last part that the server sent must begin at the byte that the client had reached.
 
 use anyhow::Result;
 use netwarp_wire::content::hash_parts;
@@ -14,14 +14,15 @@ use netwarp_wire::record::{Record, Side, TransferRecord};
 
 use super::layout::Layout;
 
-/// What was to be transferred.
+/// The transfers that the job asks for, as the records of both ends must show them.
 #[derive(Debug)]
 pub(super) struct Expected {
     /// How often the content was to be transferred.
     pub transfers: u32,
     /// The size of each chunk, in bytes.
     pub chunks_bytes: Vec<u64>,
-    /// The hex SHA-256 of each chunk of the original; `None` if only the two ends are compared with each other.
+    /// The hex SHA-256 of each chunk, computed from the source; `None` if only the two ends are compared with each
+    /// other.
     pub sha256: Option<Vec<String>>,
     /// Whether connections may have been given up and the content continued over others: then the server has sent only
     /// the last part of a chunk, and only the client has hashed the whole.
@@ -32,8 +33,8 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// Returns what both ends must have transferred. The original is read again only where comparing the two ends is
-    /// not enough: for divided or continued transfers, and where another program has read it.
+    /// Computes what both ends must have transferred. The source is read again only if comparing the hashes of the two
+    /// ends is not enough: for divided or resumed transfers, and if another program read the source.
     pub(super) fn of(bulk: &Bulk, job: &Job) -> Result<Self> {
         let parts = Layout::of(bulk, &job.only().transport).parts();
         let resumes = job.resumes();
@@ -47,8 +48,8 @@ impl Expected {
     }
 }
 
-/// Returns the first difference between what the two ends transferred, or between that and the request; `None` if there
-/// is none.
+/// Returns the first difference between the transfers of the two ends, or between these and the expected ones; `None`
+/// if there is none.
 pub(super) fn difference(delivered: &[Record], expected: &Expected) -> Option<String> {
     let ends: Vec<&TransferRecord> = delivered.iter().filter_map(as_transfer).collect();
     if let Some(receiver) = expected.broken_off_at {

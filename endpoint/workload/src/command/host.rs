@@ -46,7 +46,7 @@ pub(crate) struct ProgramOf<'a> {
     pub ready: &'a Ready,
 }
 
-/// Returns what an exit status means to netwarp; `None` if it has no special meaning.
+/// Returns the special meaning of an exit status; `None` if it has none.
 type Meaning = fn(ExitStatus) -> Option<&'static str>;
 
 impl<'a> RunPlace<'a> {
@@ -224,7 +224,7 @@ impl Host {
         self.ended.is_some_and(|(_, status)| (self.meaning)(status).is_some())
     }
 
-    /// Waits for the program's end, keeping what it prints, and returns its exit status. Dropping this future loses
+    /// Waits for the program's end, keeping its output, and returns its exit status. Dropping this future loses
     /// nothing.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus> {
         loop {

@@ -2,7 +2,7 @@
 //!
 //! If the client is the sender, it begins at once. If it is the receiver, it first sends a request of one byte. Where
 //! messages may be lost, nothing is confirmed: after the last message is due, the receiver waits for as long as a
-//! packet may be under way ([`drain`]), and so does a client that has sent. Otherwise the receiver confirms with one
+//! packet may be in flight ([`drain`]), and so does a client that has sent. Otherwise the receiver confirms with one
 //! byte that it has received everything, as in [`super::bulk`].
 //!
 //! Where hosts outside the run could reach the server, a client always sends a request, which begins with the run's
@@ -32,7 +32,7 @@ const REQUEST: u8 = 0x05;
 const CONFIRMATION: u8 = 0x06;
 
 /// How many times a server sends its permission to send, where packets may be lost.
-const AGREEMENTS: usize = 3;
+const PERMISSIONS: usize = 3;
 
 /// How much longer than the longest possible delay of the path the receiver waits for a message.
 const DRAIN_MARGIN: Duration = Duration::from_secs(1);
@@ -110,7 +110,7 @@ impl OverConnections for Flow {
             Direction::Up => {
                 if run.token.is_some() {
                     accept_request(run.token, &mut *stream).await?;
-                    agree(&mut *stream).await?;
+                    permit(&mut *stream).await?;
                 }
                 receive(self, run, &mut *stream).await?
             }
@@ -152,9 +152,9 @@ async fn accept_request(token: Option<RequestPrefix>, stream: &mut dyn Stream) -
     Ok(())
 }
 
-/// Permits the client to send.
-async fn agree(stream: &mut dyn Stream) -> Result<()> {
-    let times = if stream.packet_header_bytes().is_some() { AGREEMENTS } else { 1 };
+/// Sends the client the permission to send.
+async fn permit(stream: &mut dyn Stream) -> Result<()> {
+    let times = if stream.packet_header_bytes().is_some() { PERMISSIONS } else { 1 };
     for _ in 0..times {
         stream.send(&[CONFIRMATION]).await.context("agreeing to the flow")?;
     }

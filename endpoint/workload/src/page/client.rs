@@ -49,13 +49,13 @@ struct Client<'a> {
     run: &'a Arc<Run>,
     page: &'a Page,
     dialer: &'a Arc<dyn Dialer>,
-    /// The dialer (HTTP/2) for as long as the client does not know that the server offers HTTP/3; then `None`.
+    /// The dialer (HTTP/2) for as long as the client does not know that the server offers HTTP/3; `None` afterwards.
     first_dialer: Option<&'a Arc<dyn Dialer>>,
     /// The index of the visit, starting at 0.
     visit: u32,
     graph: Graph<'a>,
-    /// Resources that wait for a connection: urgency, index in the page, and since when each could be requested. The
-    /// most urgent come first, then those earlier in the page.
+    /// Resources that wait for a connection: urgency, index in the page, and the time since which each could be
+    /// requested. The most urgent come first, then those with the lowest index.
     queue: BinaryHeap<Reverse<(u8, usize, u64)>>,
     dialing: JoinSet<Result<OpenConnection>>,
     connections: Vec<OpenConnection>,
@@ -178,7 +178,7 @@ impl<'a> Client<'a> {
         });
     }
 
-    /// Sends waiting requests, as far as connections are free for them.
+    /// Sends waiting requests while connections are free for them.
     fn ask(&mut self) -> Result<()> {
         let idle = |connection: &OpenConnection| connection.requester.is_some();
         // Of two versions of HTTP, the newer one, dialled last, is used for all further requests.

@@ -37,7 +37,7 @@ pub(super) async fn speak(streams: Http3Streams, answers: Answers) -> Result<()>
     }
 }
 
-/// Answers one request. The request's priority becomes that of its stream, so that QUIC sends more urgent data first.
+/// Answers one request. The stream gets the request's priority, so that QUIC sends more urgent data first.
 async fn answer(
     resolver: RequestResolver<Http3Streams, Bytes>,
     answers: Arc<Answers>,

@@ -75,8 +75,8 @@ fn html(page: &[PageResource], index: usize) -> String {
     format!("{head}</head><body>{body}</body></html><!--")
 }
 
-/// Returns the HTML that makes a browser request a resource to which a stylesheet refers: browsers request only what is
-/// shown.
+/// Returns the HTML that makes a browser request a resource to which a stylesheet refers: browsers request only
+/// resources that are shown.
 fn use_of(page: &[PageResource], index: usize, resource: &PageResource) -> String {
     match initiator(page, resource).map(|initiator| initiator.resource_type) {
         Some(ResourceType::Stylesheet) => match resource.resource_type {
@@ -153,7 +153,7 @@ fn attribute(text: &str) -> String {
 }
 
 /// Returns an image of this many bytes that browsers show: a PNG (ISO/IEC 15948) with a private chunk as padding. If
-/// the size is too small for that, it is padding alone, and browsers show nothing.
+/// the size is too small for a PNG, it is padding alone, and browsers show nothing.
 fn image(size_bytes: usize) -> Vec<u8> {
     const WIDTH: usize = 16;
     const HEIGHT: usize = 12;

@@ -45,8 +45,8 @@ impl Priority {
     }
 
     /// Returns the rank of the `order`-th response of a connection: responses of higher rank are sent first, and those
-    /// of equal rank take turns. Of one urgency, non-incremental responses are sent one after another in the order of
-    /// their requests; then incremental ones share what is left (RFC 9218, section 10).
+    /// of equal rank take turns. Non-incremental responses of the same urgency are sent one after another in the order
+    /// of their requests; then incremental ones share the rest (RFC 9218, section 10).
     pub(super) fn rank(self, order: u32) -> i32 {
         let in_order = i32::try_from(order).map_or(1, |order| (RANKS - 1 - order).max(1));
         i32::from(LEAST_URGENT - self.urgency.min(LEAST_URGENT)) * RANKS + if self.incremental { 0 } else { in_order }
@@ -84,7 +84,7 @@ impl Responses {
     }
 }
 
-/// A response's place among those that are being sent on a connection; dropping it removes the response.
+/// A response's place among the responses being sent on a connection; dropping it removes the response.
 #[derive(Debug)]
 pub(super) struct Turn {
     responses: Responses,

@@ -17,8 +17,8 @@ use super::response::{Answers, BLOCK_BYTES, Content};
 use super::site::Site;
 use crate::{Finish, Run, connection_record, finished, unless_finished};
 
-/// Serves a connection until its client has closed it, or is done with the whole run. Returns the connection's record,
-/// unless there was no request.
+/// Serves a connection until its client has closed it, or is done with the whole run. Returns the connection's record;
+/// none if there was no request.
 ///
 /// # Errors
 /// A resource cannot be read; the client violates the protocol.
@@ -67,7 +67,7 @@ async fn speak_http1(bytes: Box<dyn Duplex>, answers: Answers) -> Result<()> {
     served.context("serving HTTP/1.1")
 }
 
-/// Runs HTTP/2 on a connection, with a small send buffer: what is buffered is sent before more urgent data.
+/// Runs HTTP/2 on a connection, with a small send buffer: buffered data is sent before more urgent data.
 async fn speak_http2(bytes: Box<dyn Duplex>, window_bytes: u64, answers: Answers) -> Result<()> {
     let service = service_fn(move |request| std::future::ready(answer(&answers, &request)));
     let served = http2::Builder::new(TokioExecutor::new())

@@ -19,8 +19,8 @@ const CONFIGURATION: &str = "/tmp/server.conf";
 const CERTIFICATE: &str = "/tmp/certificate.pem";
 const KEY: &str = "/tmp/key.pem";
 
-/// Caddy's idle time-out, which is its default. It must be long: where packets are lost, the last response may be under
-/// way for many seconds after Caddy has written it, and closing would reset the connection.
+/// Caddy's idle time-out, which is its default. It must be long: on a path with losses, the last response may be in
+/// flight for many seconds after Caddy has written it, and closing would reset the connection.
 const IDLE_TIMEOUT: &str = "5m";
 /// Caddy's idle time-out if the page is visited again, on new connections: less than the time between visits
 /// ([`super::chromium`]).
@@ -41,7 +41,7 @@ pub(super) fn find(program: &WebProgram) -> Result<String> {
     bail!("there is no {} in {}", program.names.join(" or "), PATH)
 }
 
-/// Writes what a server needs to serve a page, and returns the command that starts it.
+/// Writes the files that a server needs to serve a page, and returns the command that starts it.
 ///
 /// # Errors
 /// The server is not installed, or cannot serve the page.

@@ -60,7 +60,7 @@ impl Site {
         self.by_path.get(path).copied()
     }
 
-    /// Opens a resource for reading, without hashing what is read.
+    /// Opens a resource for reading, without hashing it.
     pub(super) fn open(&self, index: usize) -> Result<Reader> {
         let (content, part) = &self.contents[index];
         Reader::open(content, *part, false)

@@ -1,4 +1,4 @@
-//! Verifies that what a client received is the page.
+//! Verifies that a client received the page's resources unchanged.
 
 use anyhow::Result;
 use netwarp_wire::job::Page;
@@ -7,7 +7,7 @@ use netwarp_wire::record::{Record, ResourceRecord};
 use super::site::Site;
 
 /// Returns how the received resources differ from the page's; `None` if they do not. If the job asks for hashes, each
-/// original is hashed for the comparison.
+/// resource is hashed at its source for the comparison.
 pub(super) fn difference(records: &[Record], page: &Page) -> Result<Option<String>> {
     let site = Site::of(page)?;
     let mut missing: Vec<bool> = vec![true; page.resources.len()];

@@ -5,7 +5,7 @@
 //! request was due. Where requests or responses may be lost, it waits for the last response for as long as both
 //! directions may take, and the server answers until the client is done.
 //!
-//! Where hosts outside the run could reach the server, each request has the run's token in place of its sending time,
+//! Where hosts outside the run could reach the server, each request has the run's token instead of its sending time,
 //! which is not read, and the server answers no request without the token.
 
 use std::sync::Arc;
@@ -209,7 +209,7 @@ mod tests {
         assert!(stats.delay_sum_ns >= least_ns, "{}", stats.delay_sum_ns);
     }
 
-    /// Returns what the server answers to requests of 40 bytes with these tokens and zeros.
+    /// Returns the server's answers to requests of 40 bytes with these tokens and zeros.
     async fn answers(tokens: &[&[u8; 8]], loses: bool) -> (Result<()>, Vec<u8>) {
         let rr = rr(2);
         let (mut client, server) = tokio::io::duplex(1 << 16);

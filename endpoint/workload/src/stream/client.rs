@@ -1,6 +1,6 @@
 //! The client of `stream`: sends the requests that the player decides on.
 //!
-//! One segment is under way at a time, but a segment that a seek makes useless cannot be cancelled. If there is another
+//! One segment is fetched at a time, but a segment that a seek makes useless cannot be cancelled. If there is another
 //! stream, the segment at the new position is requested at once and shares the path with the rest of the useless one;
 //! otherwise it is requested once that has arrived. For a useless segment the records say when it was wanted and when
 //! it was cut off; what still arrives of it counts as goodput.
@@ -38,16 +38,16 @@ pub(super) struct Client<'a> {
     player: Player,
     chooser: Chooser<'a>,
     deadline: Deadline,
-    /// The connection in use; `None` while the client dials.
+    /// The connection in use; `None` while the client connects.
     connection: Option<ClientConnection>,
     dialing: JoinSet<Result<Box<dyn Connection>>>,
     dialled: Moment,
-    /// When the client first dialled for the next connection, if handovers interrupted that attempt.
+    /// When the client first tried to open the next connection, if handovers interrupted that attempt.
     first_try: Option<Moment>,
     /// How many connections have been established.
     connections: u32,
     fetching: JoinSet<(Fetch, Result<StreamSlot>)>,
-    /// The segment that was under way when its connection was given up, if the player still wants it.
+    /// The segment that was being fetched when its connection was given up, if the player still wants it.
     interrupted: Option<Fetch>,
     requests: u32,
     /// The quality of the last request; `None` before the first.
@@ -68,7 +68,7 @@ struct Fetch {
 }
 
 impl<'a> Client<'a> {
-    /// Creates a client that has not dialled yet; its session begins now. Must be called inside the tokio runtime.
+    /// Creates a client that has not connected yet; its session begins now. Must be called inside the tokio runtime.
     pub(super) fn new(
         run: &'a Arc<Run>,
         requested: &job::Stream,
@@ -120,8 +120,8 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Waits until everything under way has arrived and the streams are closed, but no longer than until a handover, as
-    /// the session is over. Returns all records.
+    /// Waits until all requested segments have arrived and the streams are closed, but no longer than until a handover,
+    /// as the session is over. Returns all records.
     pub(super) async fn close(mut self) -> Result<Vec<Record>> {
         if let Some(mut connection) = self.connection.take() {
             let migrates = connection.migrates();
@@ -170,7 +170,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Starts to connect in the background, in place of an earlier attempt.
+    /// Starts to connect in the background, replacing an earlier attempt.
     fn dial(&mut self) {
         let may_resume = self.connections > 0 || self.handovers.borrow().count > 0;
         let (dialer, server) = (self.dialer.clone(), self.run.server);
@@ -221,7 +221,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Gives a connection up, and keeps the segment under way for the next one if the player wants it.
+    /// Gives a connection up, and keeps the segment being fetched for the next connection if the player wants it.
     async fn give_up(&mut self, connection: &mut ClientConnection) -> Result<()> {
         connection.abandon();
         while let Some(fetched) = self.fetching.join_next().await {
@@ -297,7 +297,7 @@ impl<'a> Client<'a> {
     }
 }
 
-/// Waits for all segments under way, then closes the streams. The future may be dropped, and the function called again.
+/// Waits for all requested segments, then closes the streams. The future may be dropped, and the function called again.
 async fn finish_fetching(
     connection: &mut ClientConnection,
     fetching: &mut JoinSet<(Fetch, Result<StreamSlot>)>,

@@ -19,7 +19,7 @@ pub(super) struct ClientConnection {
     /// The prefix of the client's requests on the connection.
     prefix: RequestPrefix,
     connection: Box<dyn Connection>,
-    /// When the client first dialled for this connection, if handovers interrupted that attempt; `None` if none did.
+    /// When the client first tried to open this connection, if handovers interrupted that attempt; `None` if none did.
     first_try: Option<Moment>,
     slots: StreamSlots,
     /// The streams that the client is ending.
@@ -31,7 +31,7 @@ impl ClientConnection {
     ///
     /// # Arguments
     /// * `prefix` - the prefix of the client's requests.
-    /// * `first_try` - when the client first dialled for it, if handovers interrupted that attempt.
+    /// * `first_try` - when the client first tried to connect, if handovers interrupted that attempt.
     pub(super) async fn over(
         mut connection: Box<dyn Connection>,
         number: u32,

@@ -28,7 +28,7 @@ impl Media {
         Self { segments: requested.segments, content, qualities }
     }
 
-    /// Returns where a segment lies in the content; `None` if it does not exist.
+    /// Returns the part of the content that is this segment; `None` if the segment does not exist.
     pub(super) fn part(&self, quality: u32, segment: u32) -> Option<Part> {
         let (first_bytes, length_bytes) = *self.qualities.get(quality as usize)?;
         let offset_bytes = first_bytes + u64::from(segment) * length_bytes;

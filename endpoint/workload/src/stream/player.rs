@@ -15,7 +15,7 @@ use netwarp_wire::seeded::splitmix64;
 
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the player does next, or waits for.
+/// The player's next action, or the event for which it waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextAction {
     /// Request this segment, as soon as a stream is free for it.
@@ -78,7 +78,7 @@ pub(super) struct Player {
     watched_ns: u64,
     /// The viewer's time, in nanoseconds, at which it is next drawn whether the viewer seeks.
     next_draw_ns: u64,
-    /// The index of the segment that is fetched next or under way.
+    /// The index of the segment that is being fetched or is fetched next.
     segment: u32,
     /// Whether nothing has been requested since the session began or the viewer last sought.
     is_new_place: bool,
@@ -116,7 +116,7 @@ impl Player {
         }
     }
 
-    /// Returns what the client must do at `now_ns`, which must not decrease from call to call.
+    /// Returns the client's next action at `now_ns`, which must not decrease from call to call.
     pub(super) fn next(&mut self, now_ns: u64) -> NextAction {
         self.advance(now_ns, true);
         if self.phase == Phase::Ended {
@@ -136,8 +136,8 @@ impl Player {
         NextAction::Request(*self.wanted.get_or_insert(wanted))
     }
 
-    /// Returns when a seek or the end of the session can next change what the player requests, if nothing arrives until
-    /// then; `None` if playback stalls before.
+    /// Returns when a seek or the end of the session can next change the player's request, if no segment arrives
+    /// before; `None` if playback stalls before.
     pub(super) fn next_change_ns(&self) -> Option<u64> {
         let draws_ns = if self.media.seek_ratio > 0.0 { self.until_draw_ns() } else { u64::MAX };
         let next_ns = draws_ns.min(self.unwatched_ns());

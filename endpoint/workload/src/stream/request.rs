@@ -20,7 +20,7 @@ pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() 
 pub(super) struct MediaRequest {
     /// The client's number of the connection.
     pub connection: u32,
-    /// What the message is: a request for a segment, or a farewell.
+    /// The kind of the message: a request for a segment, or a farewell.
     pub what: MediaRequestKind,
 }
 

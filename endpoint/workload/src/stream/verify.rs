@@ -1,4 +1,4 @@
-//! Verifies that what a player received is the medium.
+//! Verifies that a player received the medium's segments unchanged.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use netwarp_wire::record::{Record, SegmentRecord};
 use super::media::Media;
 
 /// Returns how the received segments differ from the medium's; `None` if they do not. If the job asks for hashes, the
-/// original of each received segment is hashed once.
+/// source of each received segment is hashed once.
 pub(super) fn difference(records: &[Record], requested: &Stream) -> Result<Option<String>> {
     let media = Media::of(requested);
     let mut originals: BTreeMap<(u32, u32), String> = BTreeMap::new();

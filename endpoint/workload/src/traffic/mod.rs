@@ -1,4 +1,4 @@
-//! `traffic`: many flows from the server to the client, each over a connection of its own, with random sizes and start
+//! `traffic`: many flows from the server to the client, each over a separate connection, with random sizes and start
 //! times.
 //!
 //! The client opens a connection when a flow is due, whether or not earlier ones are over, and asks for the flow by its
@@ -26,14 +26,14 @@ use self::draws::{due_ns, size_bytes};
 use self::request::{FlowRequest, PROTOCOL, REQUEST_BYTES};
 use super::{End, Finish, Moves, OverConnections, Run, Workload, unless_finished};
 
-/// Confirms that all has arrived (ASCII's ACK).
+/// The byte that confirms that a flow has arrived completely (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
 /// The most flows of a workload: each needs a connection in the guest and room in the records.
 const MOST_FLOWS: u32 = 20_000;
 
-/// The most flows that may be under way at once: each has a waiting thread at either end, and a guest of 1 GiB has room
-/// for 8192 threads. On an overloaded path their number would grow without limit.
+/// The most flows that may be in progress at once: each has a waiting thread at either end, and a guest of 1 GiB has
+/// room for 8192 threads. On an overloaded path their number would grow without limit.
 pub const MOST_OPEN: usize = 3000;
 
 impl Workload for Traffic {
@@ -106,8 +106,8 @@ impl OverConnections for Traffic {
     }
 }
 
-/// Fetches a flow over a connection of its own. Returns the flow's number, and when its last byte arrived, in
-/// nanoseconds since the run's epoch.
+/// Fetches a flow over a separate connection. Returns the flow's number, and when its last byte arrived, in nanoseconds
+/// since the run's epoch.
 async fn fetch(run: Arc<Run>, dialer: Arc<dyn Dialer>, flow: FlowRequest) -> Result<(u32, u64)> {
     let mut connection = dialer.dial(run.server, false).await?;
     let mut stream = connection.open_stream().await?;

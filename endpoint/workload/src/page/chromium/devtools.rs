@@ -37,8 +37,8 @@ pub(super) struct DevTools {
 }
 
 impl DevTools {
-    /// Creates the pipes. Also returns the browser's ends: the one from which it reads commands, and the one to which
-    /// it writes answers. Must be called inside the tokio runtime.
+    /// Creates the pipes. Also returns the browser's ends: the first for reading commands, the second for writing
+    /// answers. Must be called inside the tokio runtime.
     pub(super) fn open() -> Result<(Self, (OwnedFd, OwnedFd))> {
         let (their_orders, orders) = pipe2(OFlag::O_CLOEXEC).context("make a pipe to the browser")?;
         let (answers, their_answers) = pipe2(OFlag::O_CLOEXEC).context("make a pipe from the browser")?;

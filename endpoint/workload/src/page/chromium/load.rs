@@ -15,7 +15,7 @@ const UNASKED: &str = "/favicon.ico";
 /// Chromium's error for every QUIC connection that failed or ended.
 const FAILED_OVER_QUIC: &str = "net::ERR_QUIC_PROTOCOL_ERROR";
 
-/// A page load that is under way.
+/// The state of a page load.
 pub(super) struct Load<'a> {
     page: &'a Page,
     origin: String,

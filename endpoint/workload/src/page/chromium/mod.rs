@@ -53,9 +53,8 @@ const USUAL: [&str; 20] = [
 /// scripts could still request something.
 const QUIET_NS: u64 = 2_000_000_000;
 
-/// The time between two visits, in nanoseconds of the run's clock. It is longer than the idle time-out of QUIC
-/// connections of half a minute (Chromium's and quic-go's own limit), and than that of the servers' other connections
-/// ([`super::servers`]).
+/// The time between two visits, in nanoseconds of the run's clock. It is longer than the idle time-outs of QUIC
+/// connections (30 s in Chromium and in quic-go) and of the servers' other connections ([`super::servers`]).
 const BETWEEN_VISITS_NS: u64 = 40_000_000_000;
 
 /// The script that reports the paint times, two frames after all of the page has arrived. Its times are milliseconds
