@@ -86,12 +86,12 @@ impl Connection {
         self.quic.set_session(session).context("resume an earlier connection")
     }
 
-    /// Has quiche read a packet.
+    /// Passes a received packet to quiche.
     pub(crate) fn receive(&mut self, packet: &mut [u8], from: SocketAddr, to: SocketAddr) -> Result<()> {
         receive(&mut self.quic, packet, from, to)
     }
 
-    /// Reads and writes what the chunks allow now, and sends the packets that are due.
+    /// Reads and writes as much of the chunks as possible now, and sends the packets that are due.
     ///
     /// Chunks are written before packets are made, and as far as quiche accepts, for two reasons: packets are full, and
     /// quiche sees that its congestion window limits it. It does not increase the window of an application that it
@@ -178,12 +178,12 @@ impl Connection {
         self.outbox.idle_for(&self.quic)
     }
 
-    /// Has quiche handle its timers that have expired.
+    /// Makes quiche handle its timers that have expired.
     pub(crate) fn expire_timers(&mut self) {
         expire_timers(&mut self.quic);
     }
 
-    /// Closes the connection, after everything has arrived.
+    /// Closes the connection, once everything has arrived.
     pub(crate) fn close(&mut self, socket: &mut dyn Socket) -> Result<()> {
         self.outbox.close(&mut self.quic, socket)
     }
@@ -224,7 +224,7 @@ impl Connection {
     }
 }
 
-/// Has quiche read a packet.
+/// Passes a received packet to quiche.
 pub(crate) fn receive(
     quic: &mut quiche::Connection,
     packet: &mut [u8],
@@ -237,7 +237,7 @@ pub(crate) fn receive(
     }
 }
 
-/// Has quiche handle a connection's timers that have expired.
+/// Makes quiche handle a connection's timers that have expired.
 pub(crate) fn expire_timers(quic: &mut quiche::Connection) {
     if quic.timeout().is_some_and(|left| left.is_zero()) {
         quic.on_timeout();

@@ -10,8 +10,9 @@ use crate::config;
 use crate::connection::{Connection, Destination, ID_BYTES, destination, fresh_id};
 use crate::socket::open;
 
-/// The files from which quiche reads the server's certificate and, below, its key.
+/// The file from which quiche reads the server's certificate.
 const CERTIFICATE_FILE: &str = "/tmp/netwarp-certificate.pem";
+/// The file from which quiche reads the server's key.
 const KEY_FILE: &str = "/tmp/netwarp-key.pem";
 
 /// Carries out the server's part of the job.

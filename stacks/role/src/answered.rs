@@ -1,4 +1,4 @@
-//! What a server over tokio has done on a connection: the chunks that it has transferred, each on a task of its own,
+//! The result of a server over tokio on one connection: the chunks that it has transferred, each on a separate task,
 //! and the connection itself.
 
 use anyhow::{Context as _, Result};

@@ -17,7 +17,7 @@ use crate::environment::now_ns;
 /// The size of a request, in bytes.
 pub const REQUEST_BYTES: usize = 16;
 
-/// Confirms that the receiver has everything (ASCII's ACK).
+/// The byte that confirms that the receiver has everything (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
 /// The size of the blocks in which contents and streams are read, in bytes.

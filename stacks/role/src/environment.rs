@@ -92,7 +92,7 @@ pub fn nanoseconds(time: Duration) -> u64 {
 /// The smallest step in which the heap grows: 256 pages.
 const STEP_BYTES: libc::c_int = 1 << 20;
 
-/// Makes the heap grow in large steps whose pages are mapped at once, and keep what is freed: in a guest, the first
+/// Makes the heap grow in large steps whose pages are mapped at once, and keeps freed memory: in a guest, the first
 /// access to a page costs more than a system call. Only for processes that start no threads.
 pub fn grow_heap_by_large_steps() -> Result<()> {
     let values = [

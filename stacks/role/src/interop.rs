@@ -81,8 +81,7 @@ fn side() -> Result<Side> {
     }
 }
 
-/// Returns the unspecified address at which a server listens: that of IPv6 if the host has no IPv4 route, otherwise
-/// that of IPv4.
+/// Returns the unspecified address at which a server listens: IPv6 if the host has no IPv4 route, otherwise IPv4.
 pub fn listening_address() -> SocketAddr {
     // The first line is a heading. A socket for both families would need the options for ECN and path MTU discovery of
     // both.

@@ -9,9 +9,11 @@ use anyhow::{Context as _, Result, bail, ensure};
 use netwarp_wire::job::{self, Bulk, JOB_FORMAT, Limits, Resume, Transport, TransportKind, Workload};
 use netwarp_wire::record::{ConnectionRecord, Settings, Side, Stats};
 
-/// The sizes of the headers of UDP and IP, in bytes.
+/// The size of a UDP header, in bytes.
 const UDP_HEADER_BYTES: u32 = 8;
+/// The size of an IPv4 header without options, in bytes.
 const IPV4_HEADER_BYTES: u32 = 20;
+/// The size of an IPv6 header without extensions, in bytes.
 const IPV6_HEADER_BYTES: u32 = 40;
 
 /// The application protocol (ALPN) that both ends offer.
@@ -64,7 +66,8 @@ impl Job {
         UDP_HEADER_BYTES + if self.ipv6 { IPV6_HEADER_BYTES } else { IPV4_HEADER_BYTES }
     }
 
-    /// Returns the UDP payload of a full packet, in bytes: what the path's MTU allows, or less if the job says so.
+    /// Returns the UDP payload of a full packet, in bytes: as much as the path's MTU allows, or less if the job says
+    /// so.
     pub fn payload_bytes(&self) -> u32 {
         let allowed_bytes = self.mtu_bytes.saturating_sub(self.headers_bytes());
         self.transport

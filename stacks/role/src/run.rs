@@ -1,4 +1,4 @@
-//! What every role's program does: starts, does its work, and reports to the orchestrator how that ended.
+//! The common part of every role's program: starts, works, and reports to the orchestrator how the work ended.
 
 use std::env;
 use std::net::SocketAddr;

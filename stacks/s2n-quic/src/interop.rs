@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 /// or choose a cipher suite. It has only version 1, and no HTTP/3.
 const TEST_CASES: [&str; 5] = ["handshake", "transfer", "multiconnect", "retry", "ecn"];
 
-/// How many handshakes may be under way before the server sends Retries, except in the test case `retry`.
+/// How many handshakes may be in progress before the server sends Retries, except in the test case `retry`.
 const USUAL_HANDSHAKES: usize = 1000;
 
 /// Carries out the task that the environment variables describe, and returns the program's exit status.

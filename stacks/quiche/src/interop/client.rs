@@ -82,7 +82,7 @@ fn fetch_over(
     Ok(session)
 }
 
-/// Returns a text of why a connection was closed, as far as one of its ends has said why.
+/// Returns a text of the reason why a connection was closed, if either end has given one.
 fn why(quic: &quiche::Connection) -> String {
     let told = [("the server", quic.peer_error()), ("this end", quic.local_error())];
     let told = told.into_iter().find_map(|(end, error)| Some((end, error?)));
@@ -106,7 +106,7 @@ impl Asked<'_> {
         self.unasked.is_empty() && self.downloads.is_empty()
     }
 
-    /// Requests files, each on a stream of its own, as far as the server allows more streams.
+    /// Requests files, each on a separate stream, while the server allows more streams.
     fn ask(&mut self, quic: &mut quiche::Connection) -> Result<()> {
         while let Some((request, others)) = self.unasked.split_first()
             && quic.peer_streams_left_bidi() > 0
@@ -128,7 +128,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Writes what has arrived to the files, and removes downloads that are complete.
+    /// Writes received bytes to the files, and removes complete downloads.
     fn take(&mut self, quic: &mut quiche::Connection) -> Result<()> {
         let mut block = vec![0; BLOCK_BYTES];
         for stream in quic.readable() {

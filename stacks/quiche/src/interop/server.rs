@@ -27,7 +27,7 @@ struct Peer {
     exchanges: BTreeMap<u64, Exchange>,
 }
 
-/// The request on a stream, and what is left to send of the answer.
+/// The request on a stream, and the rest of the answer.
 #[derive(Default)]
 struct Exchange {
     asked: Vec<u8>,
@@ -82,7 +82,7 @@ pub(super) fn serve(test_case: &str) -> Result<()> {
     }
 }
 
-/// What the server does with a client that begins a connection.
+/// The server's reaction to a client that begins a connection.
 enum Admitted {
     /// Sends a Retry: the client must first prove its address.
     Retry,

@@ -25,7 +25,7 @@ pub(crate) const NO_ORDERS: RawFd = -1;
 
 /// A UDP socket whose sending and receiving never block; only [`Self::wait`] does.
 pub(crate) trait Socket {
-    /// Sends what is left to send, and replaces the socket by one at another port.
+    /// Sends the remaining packets, and replaces the socket by one at another port.
     fn renew(&mut self) -> Result<()>;
 
     /// Returns the kernel's socket, with its address.
@@ -118,7 +118,7 @@ impl Bound {
     }
 
     /// Opens a new socket with the same IP address and buffers, at another port.
-    fn anew(&self) -> Result<Self> {
+    fn reopen_elsewhere(&self) -> Result<Self> {
         Self::new((self.local.ip(), 0).into(), self.buffer_bytes)
     }
 }

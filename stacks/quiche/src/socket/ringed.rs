@@ -41,7 +41,7 @@ impl Ringed {
 impl Socket for Ringed {
     fn renew(&mut self) -> Result<()> {
         self.close();
-        self.bound = self.bound.anew()?;
+        self.bound = self.bound.reopen_elsewhere()?;
         self.number = open_in(&mut self.ring, &self.bound)?;
         Ok(())
     }
