@@ -38,7 +38,7 @@ const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 /// The layout of the shared memory: the gauges of all connections of a role.
 #[repr(C)]
 struct Board {
-    /// How many of the places in `gauges` have been in use so far.
+    /// How many entries of `gauges` have been in use so far.
     places: AtomicU64,
     /// How many connections have had gauges so far.
     connections: AtomicU64,
@@ -51,7 +51,7 @@ struct Board {
 pub struct Gauges {
     port: AtomicU64,
     peer_port: AtomicU64,
-    /// The connection's number: how many had gauges before it.
+    /// The connection's number: how many connections had gauges before it.
     number: AtomicU64,
     /// The congestion window, in bytes.
     pub cwnd_bytes: AtomicU64,
@@ -129,7 +129,7 @@ impl Board {
     }
 
     /// Returns the gauges of the connections that are open now.
-    fn standing(&self) -> impl Iterator<Item = &Gauges> {
+    fn open_connections(&self) -> impl Iterator<Item = &Gauges> {
         let places = self.places.load(Relaxed) as usize;
         self.gauges.iter().take(places).filter(|gauges| gauges.port.load(Relaxed) != 0)
     }
@@ -162,8 +162,8 @@ impl SharedGauges {
     }
 
     /// Returns the gauges of the connections that are open now.
-    pub fn standing(&self) -> impl Iterator<Item = &Gauges> {
-        self.board.standing()
+    pub fn open_connections(&self) -> impl Iterator<Item = &Gauges> {
+        self.board.open_connections()
     }
 }
 
@@ -240,13 +240,13 @@ mod tests {
     fn both_ends_see_the_connections_that_stand() {
         let ours = SharedGauges::new().unwrap();
         let theirs = Board::map(&ours.memory).unwrap();
-        let ports = || ours.standing().map(Gauges::ports).collect::<Vec<_>>();
+        let ports = || ours.open_connections().map(Gauges::ports).collect::<Vec<_>>();
         let first = Arc::new(ConnectionGauges(theirs.take(4433, 1).unwrap()));
         let second = ConnectionGauges(theirs.take(4433, 2).unwrap());
         assert_eq!(ports(), [(4433, 1), (4433, 2)]);
         first.cwnd_bytes.store(7, Relaxed);
         let waiting = first.waiting();
-        let seen = ours.standing().next().unwrap();
+        let seen = ours.open_connections().next().unwrap();
         assert_eq!((seen.cwnd_bytes.load(Relaxed), seen.waiting_writes.load(Relaxed)), (7, 1));
         drop(first);
         assert_eq!(ports().len(), 2, "its write still waits");

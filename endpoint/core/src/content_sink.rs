@@ -160,8 +160,8 @@ impl Sink {
         }
     }
 
-    /// Returns what has arrived of content whose transfer was broken off. If nothing has, both times are the current
-    /// time.
+    /// Returns times, longest gap and hash of the part of the content that has arrived before its transfer was broken
+    /// off. If nothing has arrived, both times are the current time.
     pub fn arrived(&self) -> Received {
         Received {
             first_byte: self.first_byte.unwrap_or_else(Moment::now),

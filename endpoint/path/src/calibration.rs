@@ -88,7 +88,7 @@ fn is_the_routers(network: &mut Network, topology: &Topology<'_>, path: u16, pat
     Ok(resolves || surplus == i128::from(own.sent) - i128::from(own.kept) + by_number)
 }
 
-/// Checks that each router of a network forwarded, dropped or still holds every packet that came to it.
+/// Checks that each router of a network forwarded, dropped or still holds every packet that arrived at it.
 ///
 /// # Errors
 /// The packets of a router do not add up.

@@ -30,7 +30,7 @@ const IDLE_VIRTUAL: Duration = Duration::from_secs(600);
 /// The real time after which probing is given up if the path is still not idle.
 const IDLE_REAL: Duration = Duration::from_secs(5);
 
-/// The size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
+/// Returns the size of a probe on the wire: Ethernet, IP and UDP headers, and the probe's number.
 fn wire_bytes(is_ipv6: bool) -> u64 {
     14 + if is_ipv6 { 40 } else { 20 } + 8 + 4
 }

@@ -18,8 +18,8 @@ pub enum Privilege {
     UserNamespace,
 }
 
-/// Moves the caller, which must have one thread, into a new network namespace, so that it does not change the host's.
-/// Namespaces disappear with the last process in them.
+/// Moves the caller, which must have one thread, into a new network namespace, so that its changes do not affect the
+/// host. Namespaces disappear with the last process in them.
 ///
 /// # Errors
 /// The host forbids it; the message names the setting that forbids it and the command that changes it.

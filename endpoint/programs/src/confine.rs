@@ -38,7 +38,7 @@ const FILE_BYTES_AT_MOST: u64 = 64 << 30;
 /// own memory does not count: it is a file that all of these processes share.
 const DATA_BYTES_AT_MOST: u64 = 64 << 20;
 
-/// The attempt that error messages name.
+/// The attempted operation, as error messages name it.
 const ATTEMPT: &str = "restrict what can be written (Landlock)";
 
 /// How a program is confined.

@@ -20,7 +20,8 @@ use nix::mount::{MsFlags, mount};
 use super::files_of::{EMPTIED, FilesOf};
 use super::mounts::{bind, make_read_only};
 
-/// The user or group that a file has, as seen in a user namespace without the file's own (user_namespaces(7)).
+/// The ID that a file's user or group appears to have in a user namespace to which its real ID is not mapped
+/// (user_namespaces(7)).
 const SOMEBODY_ELSES: u32 = 65534;
 
 /// Directories that get no layer, as they do not contain files of the machine.

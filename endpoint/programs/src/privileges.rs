@@ -1,5 +1,4 @@
-//! Functions by which a process gives up being root, capabilities and system calls for good, before it executes a
-//! program.
+//! Permanently gives up root, capabilities and system calls, before a process executes a program.
 
 use std::fs;
 use std::io;
@@ -37,8 +36,7 @@ pub(crate) const OF_KEYS: [libc::c_long; 3] = [libc::SYS_add_key, libc::SYS_requ
 /// `KEYCTL_JOIN_SESSION_KEYRING` of `include/uapi/linux/keyctl.h`.
 const JOIN_SESSION_KEYRING: libc::c_long = 1;
 
-/// A system call that is refused depending on its arguments: it is refused if each of the words that `tests` names
-/// passes its test.
+/// A system call that is refused with certain arguments: those whose words pass all `tests`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RefusedBy {
     pub(crate) number: libc::c_long,

@@ -123,7 +123,7 @@ fn await_fine_timers() -> Result<()> {
 
 /// Waits, in virtual time, until the guest has been up for [`UPTIME`], as a usual machine has been when programs start.
 ///
-/// Some programs, such as `ping`, take a time of 0 seconds of `CLOCK_MONOTONIC` for one that was never set.
+/// Some programs, such as `ping`, treat a `CLOCK_MONOTONIC` of 0 seconds as a time that was never set.
 fn stay_up() -> Result<()> {
     let then = TimeSpec::from(UPTIME);
     clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &then)

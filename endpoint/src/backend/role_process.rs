@@ -40,7 +40,7 @@ pub(super) struct RoleProcess {
 /// The parameters for starting a role.
 #[derive(Clone, Copy)]
 pub(super) struct RoleStart<'a> {
-    /// Which part of the workload it carries out.
+    /// The part of the workload that the role carries out.
     pub part: Part<'a>,
     /// The program to start as the role; `None` for netwarp-endpoint itself.
     pub program: Option<&'a str>,
@@ -141,7 +141,7 @@ fn qlog_environment(directory: &Path) -> Result<CString> {
     CString::new(value).context("the run's directory contains a NUL byte")
 }
 
-/// Returns a text of how a process failed; `None` if it was successful and its last message was complete.
+/// Returns a text that says how a process failed; `None` if it was successful and its last message was complete.
 fn ending(status: WaitStatus, messages_complete: bool) -> Option<String> {
     match status {
         WaitStatus::Exited(_, 0) if messages_complete => None,

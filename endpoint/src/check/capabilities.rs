@@ -161,7 +161,7 @@ fn examine_native() -> Result<Capabilities> {
     Ok(capabilities)
 }
 
-/// Builds the smallest path, and finds what can be seen from inside its host.
+/// Builds the smallest path, and finds the features that are visible from inside its host.
 fn look_around(kernel: &str) -> Result<Capabilities> {
     let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let congestion = fs::read_to_string(file).with_context(|| format!("read {file}"))?;

@@ -34,7 +34,7 @@ const MOST_PROCESSES: u64 = 512;
 const PROCESS_NUMBERS_APART: (u32, u32) = (6, 14);
 /// How many of the lowest process IDs are not reused after a wrap-around (`RESERVED_PIDS` of `kernel/pid.c`).
 const NUMBERS_USED_ONCE: u64 = 300;
-/// The unit of `kernel.shmall`.
+/// The size of a page, the unit of `kernel.shmall`, in bytes.
 const PAGE_BYTES: u64 = 4096;
 /// The most System V message queues, each of at most 16 KiB of text and as many messages (proc_sys_kernel(5)).
 const MOST_QUEUES: u64 = 32;

@@ -156,7 +156,7 @@ fn is_of_the_path(run: &Run, error: &Error) -> bool {
     error.kind() == Kind::TimedOut || error.kind() == Kind::Reset && may_be_translated
 }
 
-/// Returns the record of a connection that a side's transport has given up, which is a result of the path.
+/// Returns the record of a connection that a side's transport has given up because of the path.
 fn gave_up(side: Side, run: &Run, cause: &Error) -> Record {
     let at_ns = Moment::now().since(run.epoch_ns);
     Record::GaveUp(GaveUpRecord { side, at_ns, cause: format!("{cause:#}") })

@@ -209,7 +209,7 @@ fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Res
     watcher.map(Some).context("follow packets through the router")
 }
 
-/// A running run: relays between the roles, applies the timeline, and writes records.
+/// A run in progress: relays between the roles, applies the timeline, and writes records.
 struct Relay<'a> {
     /// The run's workloads, in the job's order.
     pairs: Vec<Pair<'a>>,

@@ -1,4 +1,4 @@
-//! A running workload: its roles (server, client, and programs on further hosts), and how far they are.
+//! A running workload: its roles (server, client, and programs on further hosts), and their progress.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use netwarp_workload::Workload;
 use super::host::{Host, Part, Shared};
 use super::running_role::Role;
 
-/// Which role of a workload.
+/// A role of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Player {
     Client,

@@ -39,6 +39,6 @@ pub(crate) fn give_order(pipe: &mut File, side: Side, order: &Order) -> Result<(
 pub(crate) enum Event {
     /// The role sent a message.
     Said(Message),
-    /// The role's process has ended: `None` if it was successful, otherwise a text of how it failed.
+    /// The role's process has ended: `None` if it was successful, otherwise a text that says how it failed.
     Gone(Option<String>),
 }

@@ -10,7 +10,7 @@ use netwarp_wire::problems::Problems;
 use super::error::{Context as _, Result};
 use super::{Dialer, Listener, Place, tcp};
 
-/// From where the state of connections is read.
+/// The source from which the state of connections is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateSource {
     /// The kernel's `sock_diag`, for TCP.

@@ -244,13 +244,13 @@ pub(crate) fn expire_timers(quic: &mut quiche::Connection) {
     }
 }
 
-/// To which of a server's connections a packet belongs.
+/// The connection of a server to which a packet belongs.
 pub(crate) enum Destination {
-    /// To the connection with this index.
+    /// The connection with this index.
     Known(usize),
-    /// To a new connection, which it begins.
+    /// A new connection, which the packet begins.
     New,
-    /// To a connection that no longer exists.
+    /// A connection that no longer exists.
     Over,
 }
 

@@ -71,7 +71,7 @@ impl Iterator for Schedule {
     }
 }
 
-/// Random numbers from a seed.
+/// A generator of random numbers, started with a seed.
 #[derive(Debug, Clone)]
 struct Draws {
     seed: u64,

@@ -121,7 +121,7 @@ impl Capture {
 }
 
 impl Drop for Capture {
-    /// Writes the capture of a run that failed, too; the `end` record says why the run failed.
+    /// Writes the capture even if the run failed; the `end` record says why it failed.
     fn drop(&mut self) {
         let _ = self.end();
     }

@@ -45,9 +45,9 @@ pub struct CapturedPacket<'a> {
 /// Which packets a ring captures, if it does not capture all.
 #[derive(Debug, Clone, Copy)]
 pub struct Selection {
-    /// The device whose arriving packets are captured.
+    /// The device whose incoming packets are captured.
     pub incoming: u32,
-    /// The device whose leaving packets are captured.
+    /// The device whose outgoing packets are captured.
     pub outgoing: u32,
     /// How many bytes of each packet are kept.
     pub snap_bytes: u32,

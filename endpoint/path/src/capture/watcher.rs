@@ -100,7 +100,7 @@ fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
     Ok(bytes)
 }
 
-/// Which packets have entered the router, and which of them have not left it yet.
+/// Tracks the packets that pass the router: which have entered it, and which of these have not left it yet.
 #[derive(Default)]
 struct Passage {
     entered: u64,

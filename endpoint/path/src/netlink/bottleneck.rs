@@ -129,8 +129,9 @@ impl QueueSample {
         Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
     }
 
-    /// Adds the packet that is being transmitted to the backlog, from the answer to [`ask_netem`] about the device by
-    /// which packets leave. A packet counts as waiting until its last bit has left, as where netem enforces the rate.
+    /// Adds the packet that is being transmitted to the backlog, from the answer to [`ask_netem`] about the device
+    /// through which packets leave. A packet counts as waiting until its last bit has left, as where netem enforces the
+    /// rate.
     pub(crate) fn with_transmission(self, answer: &[u8]) -> Result<Self, NetlinkError> {
         let transmitted = Self::read(answer)?;
         Ok(Self {

@@ -76,11 +76,11 @@ enum Limit {
     Bytes(u16),
 }
 
-/// How to see whether a qdisc marks packets.
+/// Where the kernel reports whether a qdisc marks packets.
 enum Ecn {
-    /// By this attribute.
+    /// In this attribute.
     Attribute(u16),
-    /// By a flag of RED's parameters.
+    /// In a flag of RED's parameters.
     RedFlag,
     Always,
     Never,

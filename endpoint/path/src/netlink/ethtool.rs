@@ -85,7 +85,7 @@ impl Ethtool {
         Ok(())
     }
 
-    /// Returns the names of the features that are on at a device and merge several incoming packets into one.
+    /// Returns the names of a device's enabled features that merge several incoming packets into one.
     pub fn joining(&self, socket: &mut Socket, index: u32) -> Result<Vec<&str>, NetlinkError> {
         let request = self.ask(&Offloads { index, software_segmentation: true });
         let answer = socket.ask(&request)?;

@@ -200,7 +200,7 @@ fn mirred_action(target: u32) -> Attributes {
         .nest(TCA_ACT_OPTIONS, Attributes::new().put(TCA_MIRRED_PARMS, &mirred(target)))
 }
 
-/// Returns a `struct tc_mirred`: index, capabilities, action, two counts of references, kind of redirection, device.
+/// Returns a `struct tc_mirred`: index, capabilities, action, two reference counts, kind of redirection, device.
 fn mirred(target: u32) -> Vec<u8> {
     words(&[0, 0, TC_ACT_STOLEN, 0, 0, TCA_EGRESS_REDIR, target])
 }

@@ -23,14 +23,14 @@ const UNCONNECTED: u32 = 1 << 7;
 /// The states `TCP_ESTABLISHED`, `TCP_FIN_WAIT1` and `TCP_CLOSE_WAIT`, in which connections may still have data to
 /// send.
 const CONNECTED: u32 = 1 << 1 | 1 << 4 | 1 << 8;
-/// The offset of `idiag_ext` in the request: which additional attributes the answer is to have, one bit each.
+/// The offset of `idiag_ext` in the request: a bit for each additional attribute that the answer is to have.
 const EXTENSIONS_OFFSET: usize = 2;
 const INET_DIAG_INFO: u16 = 2;
 const INET_DIAG_SKMEMINFO: u16 = 7;
 /// The index of the memory allocated to the send queue in `INET_DIAG_SKMEMINFO` (`include/uapi/linux/sock_diag.h`),
 /// whose numbers have four bytes each.
 const SK_MEMINFO_WMEM_ALLOC: usize = 2;
-/// The index of the send buffer's size there.
+/// The index of the send buffer's size in `INET_DIAG_SKMEMINFO`.
 const SK_MEMINFO_SNDBUF: usize = 3;
 /// The size of a `struct inet_diag_msg`, in bytes.
 const MESSAGE_BYTES: usize = 72;

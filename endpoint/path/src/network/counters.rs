@@ -62,8 +62,8 @@ impl Network {
         Ok(Counted::from_answers(&answers))
     }
 
-    /// Reads settings and counters of a router's queueing discipline, which must be of the kind `asked`, back from the
-    /// kernel.
+    /// Reads back from the kernel the settings and counters of a router's queueing discipline, which must be of the
+    /// kind `asked`.
     pub fn discipline(&mut self, device: Device, asked: DisciplineKind) -> Result<InForce> {
         Ok(discipline::in_force(asked, &self.ask(device, bottleneck::ask_discipline(device.queue().index))?)?)
     }

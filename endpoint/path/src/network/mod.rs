@@ -67,7 +67,7 @@ pub struct Network {
     ends: Vec<Device>,
     /// The devices whose outgoing packets pass a netem, on the device itself or on one before it.
     impaired: BTreeSet<Device>,
-    /// The devices before which the router drops packets by number.
+    /// The devices whose outgoing packets the router can drop by number.
     numbered: BTreeSet<Device>,
     /// The devices whose rate a shaper enforces, on an additional device before them.
     shaped: BTreeSet<Device>,

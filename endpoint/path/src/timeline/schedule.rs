@@ -1,4 +1,5 @@
-//! In which order the paths change: a timeline's events, random delays (redraws) and rate traces, merged by time. Pure.
+//! The order of a run's path changes: a timeline's events, random delays (redraws) and rate traces, merged by time.
+//! Pure.
 
 use netwarp_wire::job::{self, Change, Event, Redraw, Trace};
 

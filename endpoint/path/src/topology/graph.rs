@@ -36,7 +36,7 @@ impl Device {
     }
 
     /// Returns the additional device through which packets pass before this one if a shaper enforces this one's rate.
-    /// There they are delayed and queued; here they then spend the time of their transmission.
+    /// The additional device delays and queues packets; this one then delays each by its transmission time.
     pub(crate) fn queue(self) -> Self {
         Self { index: self.index + QUEUE_INDICES, ..self }
     }
@@ -77,7 +77,7 @@ pub struct Topology<'a> {
 pub struct Link<'a> {
     /// The number of the job's path to which it belongs.
     pub number: u16,
-    /// The path with that number, whose impairments apply at the ends of the link.
+    /// The job's path to which the link belongs. Its impairments apply at the ends of the link.
     pub path: &'a Path,
     /// Both ends. On a path from client to server, the host's end is listed before the router's.
     pub ends: [End<'a>; 2],

@@ -91,8 +91,8 @@ fn attach(link: &Link<'_>, job: &Job) -> Vec<BuildStep> {
     steps
 }
 
-/// Returns the client's address on a path, as MPTCP's path manager takes it. Ids begin at 1: the kernel uses 0 for a
-/// connection's first address.
+/// Returns the client's address on a path, as an endpoint of MPTCP's path manager. Ids begin at 1: the kernel uses 0
+/// for a connection's first address.
 fn endpoint(link: &Link<'_>) -> Endpoint {
     Endpoint { id: link.number.to_le_bytes()[0] + 1, address: link.ends[0].address }
 }

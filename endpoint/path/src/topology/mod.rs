@@ -198,7 +198,7 @@ fn transports_of_host<'a>(host: Node, workloads: impl Iterator<Item = &'a Job>) 
     steps
 }
 
-/// Returns the initial window of a route, in packets. Only TCP uses it, so all of its workloads with TCP have the same.
+/// Returns the initial window of a route, in packets. Only TCP uses it, and all TCP workloads have the same.
 fn initial_window<'a>(workloads: impl IntoIterator<Item = &'a Exchange>) -> u32 {
     let transports: Vec<_> = workloads.into_iter().map(|each| &each.transport).collect();
     let of_tcp = transports.iter().find(|transport| stack_of(transport.kind).uses_tcp());

@@ -35,7 +35,7 @@ impl Source {
                 network.sample_connections(host, |socket| sock_diag::sctp_associations(socket, self.family))
             }
             StateSource::Gauges => {
-                Ok(self.gauges.iter().flat_map(SharedGauges::standing).map(Gauges::sample).collect())
+                Ok(self.gauges.iter().flat_map(SharedGauges::open_connections).map(Gauges::sample).collect())
             }
         }
     }

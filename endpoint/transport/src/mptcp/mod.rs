@@ -34,7 +34,7 @@ pub(super) struct Mptcp {
 }
 
 impl Mptcp {
-    /// Takes the options from the job.
+    /// Creates the protocol with the job's options.
     pub(super) fn new(job: &Job) -> Self {
         Self { options: job.only().transport.clone(), paths: job.paths.len() }
     }

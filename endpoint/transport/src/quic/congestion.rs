@@ -54,7 +54,7 @@ pub(super) struct Additions {
 }
 
 impl Additions {
-    /// Returns the factory `inner`, extended: the congestion controls that it makes have these extensions.
+    /// Wraps the factory `inner`, so that the congestion controls that it makes have these extensions.
     pub(super) fn extend(
         self,
         inner: Arc<dyn ControllerFactory + Send + Sync>,

@@ -12,35 +12,35 @@ use crate::system_call::{Plain, retry, size};
 
 /// The level of SCTP's socket options.
 pub(super) const SOL_SCTP: c_int = 132;
-/// The bounds of the retransmission time-out: [`RtoInfo`].
+/// Socket option: the bounds of the retransmission time-out; an [`RtoInfo`].
 pub(super) const SCTP_RTOINFO: c_int = 0;
-/// How associations are set up: [`InitMessage`].
+/// Socket option: how associations are set up; an [`InitMessage`].
 pub(super) const SCTP_INITMSG: c_int = 2;
-/// Asks the peer to send to an address of this end (RFC 5061, 4.2.4): [`SetPrimary`].
+/// Socket option: asks the peer to send to an address of this end (RFC 5061, 4.2.4); a [`SetPrimary`].
 pub(super) const SCTP_SET_PEER_PRIMARY_ADDR: c_int = 5;
-/// Adds addresses, packed one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
+/// Socket option: adds addresses, packed one after the other (`SCTP_SOCKOPT_BINDX_ADD`).
 pub(super) const SCTP_BINDX_ADD: c_int = 100;
-/// Removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
+/// Socket option: removes addresses (`SCTP_SOCKOPT_BINDX_REM`).
 pub(super) const SCTP_BINDX_REMOVE: c_int = 101;
-/// Switches Nagle's algorithm off: an int.
+/// Socket option: switches Nagle's algorithm off; an int.
 pub(super) const SCTP_NODELAY: c_int = 3;
-/// The largest fragment of a message: [`AssociationValue`].
+/// Socket option: the largest fragment of a message; an [`AssociationValue`].
 pub(super) const SCTP_MAXSEG: c_int = 13;
-/// Returns the state of the association: [`AssociationStatus`].
+/// Socket option: the state of the association; an [`AssociationStatus`].
 pub(super) const SCTP_STATUS: c_int = 14;
-/// Returns the association's counters: [`AssociationStats`].
+/// Socket option: the association's counters; an [`AssociationStats`].
 pub(super) const SCTP_GET_ASSOC_STATS: c_int = 112;
 
-/// The scheduler that chooses the stream whose message is sent next: [`AssociationValue`].
+/// Socket option: the scheduler that chooses the stream whose message is sent next; an [`AssociationValue`].
 pub(super) const SCTP_STREAM_SCHEDULER: c_int = 123;
 /// Round robin between streams (`SCTP_SS_RR`; RFC 8260, section 3.2).
 pub(super) const ROUND_ROBIN: u32 = 2;
-/// Reports with each message the stream on which it arrived: an int.
+/// Socket option: reports with each message the stream on which it arrived; an int.
 pub(super) const SCTP_RECVRCVINFO: c_int = 32;
 
 /// Socket option: whether the peer supports partial reliability (PR-SCTP, RFC 3758); an [`AssociationValue`].
 pub(super) const SCTP_PR_SUPPORTED: c_int = 113;
-/// Subscribes to a kind of event; events are received like messages: [`Event`].
+/// Socket option: subscribes to a kind of event; an [`Event`]. Events are received like messages.
 pub(super) const SCTP_EVENT: c_int = 127;
 
 /// The event that all data has been acknowledged or abandoned (RFC 6458, section 6.1.9).

@@ -25,7 +25,7 @@ struct State {
     reader: Reader,
     /// For each stream that waits for its turn: the task to wake.
     tasks: BTreeMap<u16, Waker>,
-    /// The error after which no more messages will come.
+    /// The error after which no more messages arrive.
     failure: Option<Error>,
 }
 

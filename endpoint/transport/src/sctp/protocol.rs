@@ -34,7 +34,7 @@ pub(super) struct Sctp {
 }
 
 impl Sctp {
-    /// Takes the options from the job.
+    /// Creates the protocol with the job's options.
     ///
     /// # Errors
     /// SCTP does not have the congestion control.

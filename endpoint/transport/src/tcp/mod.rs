@@ -45,7 +45,7 @@ pub(super) struct Tcp {
 }
 
 impl Tcp {
-    /// Takes the options from the job.
+    /// Creates the protocol with the job's options.
     pub(super) fn new(job: &Job) -> Self {
         Self { options: job.only().transport.clone(), has_asked: AtomicBool::new(false) }
     }

@@ -13,8 +13,8 @@ use crate::socket::Socket;
 use crate::stamp::{Control, stamp_ns};
 use crate::system_call::{retry, size};
 
-/// The most datagrams in one call. The call waits for all of them, which does no harm, as arrival times are the
-/// kernel's.
+/// The most datagrams in one call. The call waits for all of them, which does no harm, because the kernel records when
+/// each arrives.
 const BATCH: usize = 64;
 
 /// The longest that a call waits for its next datagram. The socket's time-out starts again with each datagram, so if it

@@ -244,7 +244,7 @@ impl Timeline {
         }
     }
 
-    /// Returns whether nothing happens to the paths during the run.
+    /// Returns whether the paths stay unchanged during the run.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty() && self.redraws.is_empty() && self.traces.is_empty()
     }

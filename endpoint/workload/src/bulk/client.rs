@@ -50,7 +50,7 @@ enum Dialled {
 }
 
 impl Client {
-    /// Carries one transfer, over as many connections as the client's handovers make necessary.
+    /// Carries out one transfer, over as many connections as the client's handovers make necessary.
     async fn transfer(&mut self, transfer: u32) -> Result<Vec<Record>> {
         let shares = (0..self.bulk.layout.connections).map(|number| self.share(transfer, number));
         let mut remaining: Vec<Share> = shares.collect::<Result<_>>()?;
@@ -91,7 +91,8 @@ impl Client {
         Ok(records)
     }
 
-    /// Returns the records of a share whose time was over before it was connected: nothing has arrived.
+    /// Returns the records of a share if the transfer's time was over before its connection was established: nothing
+    /// has arrived.
     fn not_connected(&self, share: &Share, transfer: u32) -> Vec<Record> {
         let broken_off = |slot| self.bulk.broken_off(slot, 0, (transfer, self.attempt)).records;
         share.slots.iter().flat_map(broken_off).collect()

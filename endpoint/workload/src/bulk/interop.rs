@@ -31,7 +31,7 @@ const TEST_CASE: &str = "transfer";
 /// The port on which a server listens by the runner's conventions.
 const PORT: u16 = 443;
 
-/// The beginning of the names of the files that are transferred.
+/// The common prefix of the names of the transferred files.
 const FILE: &str = "content";
 
 /// The directories that programs expect by the runner's conventions; empty except for the files described here.

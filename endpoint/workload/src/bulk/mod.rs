@@ -240,7 +240,7 @@ impl Bulk {
         Record::Transfer(self.transfer_record(stream.index(), (transfer, attempt), chunk, bytes, received))
     }
 
-    /// Returns the record of a chunk whose transfer was broken off: what of it has arrived.
+    /// Returns the record of a chunk whose transfer was broken off, with the part that has arrived.
     fn record_of_broken_off(&self, stream: u32, round: (u32, u32), chunk: u32, sink: &SharedSink) -> Record {
         let sink = sink.lock().expect("no holder panics");
         Record::Transfer(self.transfer_record(stream, round, chunk, (0, sink.position_bytes()), sink.arrived()))

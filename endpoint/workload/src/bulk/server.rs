@@ -114,7 +114,7 @@ struct ServedStream {
     /// The first request of the stream, which names its slot.
     request: ChunkRequest,
     records: Vec<Record>,
-    /// The chunks that were sent, if the client confirms only the transfer as a whole.
+    /// The sent chunks, if they are confirmed only with the whole transfer.
     unconfirmed: Vec<(ChunkRequest, Sent)>,
 }
 

@@ -17,7 +17,7 @@ use super::layout::Layout;
 /// The transfers that the job asks for, as the records of both ends must show them.
 #[derive(Debug)]
 pub(super) struct Expected {
-    /// How often the content was to be transferred.
+    /// How many times the content is to be transferred.
     pub transfers: u32,
     /// The size of each chunk, in bytes.
     pub chunks_bytes: Vec<u64>,

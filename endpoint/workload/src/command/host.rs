@@ -63,7 +63,7 @@ impl<'a> RunPlace<'a> {
         Self { further, ..self }
     }
 
-    /// Returns the same place, for programs some of whose exit statuses have a special meaning.
+    /// Returns the same place, for programs whose exit statuses can have the special meanings that `meaning` returns.
     pub(crate) fn by_contract(self, meaning: Meaning) -> Self {
         Self { meaning, ..self }
     }
@@ -112,7 +112,7 @@ impl<'a> RunPlace<'a> {
     }
 }
 
-/// A program that was started on a host.
+/// A host's program that was started, with its output and its end.
 pub(crate) struct Host {
     side: Side,
     /// The host's name, if it is a further host of a network.
@@ -244,7 +244,7 @@ impl Host {
         self.describe(&self.ending(status))
     }
 
-    /// Returns a text of how the program ended, with the special meaning of its status.
+    /// Returns a text that says how the program ended, with the special meaning of its status.
     fn ending(&self, status: ExitStatus) -> String {
         let ending = how_it_ended(status);
         match (self.meaning)(status) {

@@ -25,10 +25,10 @@ use netwarp_wire::request_prefix::RequestPrefix;
 
 use super::{End, Finish, Moves, OverConnections, Run, Workload, connection_record, unless_finished};
 
-/// Requests the flow, or permission to send it (ASCII's ENQ).
+/// The byte that requests the flow, or permission to send it (ASCII's ENQ).
 const REQUEST: u8 = 0x05;
 
-/// Confirms that all has arrived, or permits the client to send (ASCII's ACK).
+/// The byte that confirms that all messages have arrived, or permits the client to send (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
 /// How many times a server sends its permission to send, where packets may be lost.

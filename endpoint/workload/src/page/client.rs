@@ -75,7 +75,7 @@ struct OpenConnection {
 }
 
 struct Fetched {
-    /// The index of its connection among the open ones.
+    /// The index of the connection that carried the request among the open ones.
     place: usize,
     /// The requester that fetched it, for the next request.
     requester: Requester,

@@ -68,7 +68,7 @@ async fn connect_http1(bytes: Box<dyn Duplex>) -> Result<(Requester, JoinHandle<
     Ok((Requester::Http1(sender), tokio::spawn(async { drop(connection.await) })))
 }
 
-/// Starts HTTP/2 with the flow-control windows that the job's transport has, as QUIC uses them.
+/// Starts HTTP/2 with the same flow-control windows as QUIC has in the job.
 async fn connect_http2(bytes: Box<dyn Duplex>, window_bytes: u64) -> Result<(Requester, JoinHandle<()>)> {
     let connected = http2::Builder::new(TokioExecutor::new())
         .initial_stream_window_size(super::window(window_bytes))

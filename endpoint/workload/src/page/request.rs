@@ -12,7 +12,7 @@ use netwarp_wire::request_prefix::RequestPrefix;
 
 use super::priority::Priority;
 
-/// The field with the client's number of the connection, by which the records of both ends are matched.
+/// The field with the client's number for the connection, by which the records of both ends are matched.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
 
 /// The field with the run's token. By it a server recognises its client, where hosts outside the run could reach the
@@ -64,7 +64,7 @@ pub(super) fn request(
     Ok(request)
 }
 
-/// How the client numbers a connection.
+/// The client's number for a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ConnectionNumber {
     /// The index of the visit, starting at 0.
@@ -74,7 +74,7 @@ pub(super) struct ConnectionNumber {
 }
 
 impl ConnectionNumber {
-    /// Returns the number as a field value: `CONNECTION`, or with a later visit than the first both numbers.
+    /// Returns the number as a field value: `CONNECTION` in the first visit, both numbers in later visits.
     fn to_field(self) -> String {
         let visit = if self.visit == 0 { String::new() } else { format!(";{}", self.visit) };
         format!("{}{visit}", self.connection)

@@ -29,7 +29,7 @@ pub(super) const BLOCK_BYTES: usize = 16 << 10;
 pub(super) struct Answers {
     site: Arc<Site>,
     responses: Responses,
-    /// The client's number of the connection, once a request has carried it.
+    /// The client's number for the connection, once a request has carried it.
     number: Arc<OnceLock<ConnectionNumber>>,
     /// The run's token, which requests must carry; `None` if no host outside the run can reach the server.
     token: Option<RequestPrefix>,
@@ -50,7 +50,7 @@ impl Answers {
         Self { site, responses: Responses::default(), number: Arc::default(), token, advertised }
     }
 
-    /// Returns the client's number of the connection, if a request has carried it.
+    /// Returns the client's number for the connection, if a request has carried it.
     pub(super) fn connection_number(&self) -> Option<ConnectionNumber> {
         self.number.get().copied()
     }

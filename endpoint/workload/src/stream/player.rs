@@ -23,7 +23,8 @@ pub(super) enum NextAction {
     /// Wait for the requested segment, or for room in the buffer: before `until_ns` nothing changes unless a segment
     /// arrives.
     Wait {
-        /// `None` if nothing changes before a segment arrives.
+        /// The time until which nothing changes, in nanoseconds since the run's epoch; `None` if nothing changes before
+        /// a segment arrives.
         until_ns: Option<u64>,
     },
     /// The viewer has watched for as long as the job says.
@@ -63,7 +64,7 @@ struct SentRequest {
     quality: u32,
 }
 
-/// A player and its viewer.
+/// The state machine of a player and its viewer.
 #[derive(Debug)]
 pub(super) struct Player {
     media: Stream,
@@ -288,7 +289,7 @@ impl Player {
     }
 }
 
-/// The random numbers by which the viewer seeks.
+/// The random numbers that determine the viewer's seeks.
 #[derive(Debug)]
 struct Draws {
     seed: u64,

@@ -18,7 +18,7 @@ pub(super) const REQUEST_BYTES: usize = PREFIX_BYTES + 1 + 3 * size_of::<u32>() 
 /// offset; big endian. A farewell's last three are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MediaRequest {
-    /// The client's number of the connection.
+    /// The client's number for the connection.
     pub connection: u32,
     /// The kind of the message: a request for a segment, or a farewell.
     pub what: MediaRequestKind,

@@ -86,7 +86,7 @@ impl MediaServer {
         self.is_lost
     }
 
-    /// Returns the client's number of the connection, if it has sent a message on it.
+    /// Returns the client's number for the connection, if it has sent a message on it.
     pub(super) fn number(&self) -> Option<u32> {
         self.number.get().copied()
     }

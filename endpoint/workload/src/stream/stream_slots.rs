@@ -9,7 +9,7 @@ use netwarp_transport::{Connection, Stream};
 /// An idle stream.
 pub(super) struct StreamSlot {
     pub stream: Box<dyn Stream>,
-    /// The quality that it carried last, if any.
+    /// The quality of the last segment on the stream, if there was one.
     pub quality: Option<u32>,
 }
 

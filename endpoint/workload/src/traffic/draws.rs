@@ -4,8 +4,7 @@ use netwarp_core::flow::Schedule;
 use netwarp_wire::job::{Direction, Flow, Traffic};
 use netwarp_wire::seeded::splitmix64;
 
-/// The number of equally likely shares that can be drawn: numbers of 53 bits, divided by this, lie from 0 (included) to
-/// 1 (excluded).
+/// The divisor that converts a random integer of 53 bits to a share from 0 (included) to 1 (excluded).
 const STEPS: f64 = (1_u64 << 53) as f64;
 
 /// Returns when each flow is due, in nanoseconds after the beginning of the workload.

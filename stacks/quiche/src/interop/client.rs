@@ -82,7 +82,7 @@ fn fetch_over(
     Ok(session)
 }
 
-/// Returns a text of the reason why a connection was closed, if either end has given one.
+/// Returns a text with the reason why a connection was closed, if either end has given one.
 fn why(quic: &quiche::Connection) -> String {
     let told = [("the server", quic.peer_error()), ("this end", quic.local_error())];
     let told = told.into_iter().find_map(|(end, error)| Some((end, error?)));

@@ -170,7 +170,7 @@ async fn leave(devtools: &mut DevTools) -> Result<()> {
     }
 }
 
-/// Adds events to the load until it is complete, or no more events come.
+/// Adds events to the load until it is complete, or no more events arrive.
 async fn follow(devtools: &mut DevTools, load: &mut Load<'_>) -> Result<()> {
     let deadline = Deadline::new()?;
     while !load.is_whole() {
