@@ -45,7 +45,7 @@ struct Board {
     gauges: [Gauges; CONNECTIONS],
 }
 
-/// The current state of one connection. The place is free while the port is 0.
+/// The current state of one connection. The entry is free while the port is 0.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Gauges {
@@ -74,7 +74,7 @@ pub struct Gauges {
 }
 
 impl Gauges {
-    /// Returns the port of this end and that of the peer.
+    /// Returns this end's port and the peer's.
     fn ports(&self) -> (u16, u16) {
         (self.port.load(Relaxed) as u16, self.peer_port.load(Relaxed) as u16)
     }
@@ -134,7 +134,7 @@ impl Board {
         self.gauges.iter().take(places).filter(|gauges| gauges.port.load(Relaxed) != 0)
     }
 
-    /// Assigns a free place to a connection between these ports; `None` if all are in use.
+    /// Assigns a free entry to a connection between these ports; `None` if all are in use.
     fn take(&self, port: u16, peer_port: u16) -> Option<&Gauges> {
         let takes = |gauges: &Gauges| gauges.port.compare_exchange(0, port.into(), Relaxed, Relaxed).is_ok();
         let (place, gauges) = self.gauges.iter().enumerate().find(|(_, gauges)| takes(gauges))?;
@@ -185,7 +185,7 @@ pub fn inherit() -> Result<()> {
     Ok(())
 }
 
-/// The gauges of one connection, at its role; dropping this frees their place.
+/// The gauges of one connection, at its role; dropping this frees their entry.
 #[derive(Debug)]
 pub struct ConnectionGauges(&'static Gauges);
 

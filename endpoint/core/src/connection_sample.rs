@@ -7,7 +7,7 @@ pub struct ConnectionSample {
     pub port: u16,
     /// The port of the other end.
     pub peer_port: u16,
-    /// The number that distinguishes connections between the same two ports, which QUIC can have.
+    /// A number that distinguishes QUIC connections between the same two ports.
     pub number: u64,
     /// The state of the connection.
     pub state: ConnectionState,

@@ -67,7 +67,7 @@ impl Sink {
         Arc::new(Mutex::new(self))
     }
 
-    /// Starts the measurement: the content is expected from now on. An empty content counts as received at once.
+    /// Starts the measurement: the content is expected from now on. Empty content counts as received at once.
     pub fn begin(&mut self) {
         if self.size_bytes == 0 && self.first_byte.is_none() {
             let now = Moment::now();
@@ -104,7 +104,7 @@ impl Sink {
         self.hasher.is_none() && self.file.is_none()
     }
 
-    /// Counts the next bytes, and hashes or writes them as the content needs.
+    /// Counts the next bytes, and hashes or writes them as required.
     ///
     /// # Errors
     /// More bytes arrived than were announced; as [`Self::keep`].

@@ -10,7 +10,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// A kernel timer for waits until an exact time.
+/// A kernel timer, for waiting until an exact time.
 pub struct Deadline(AsyncFd<Timer>);
 
 struct Timer(TimerFd);

@@ -30,7 +30,7 @@ pub struct Begin {
 pub struct Orchestrator {
     orders: Lines<BufReader<Receiver>>,
     messages: File,
-    /// The CPU time that this process had used when the order to begin came.
+    /// The CPU time that this process had used when the order to begin arrived.
     usage: Option<Usage>,
 }
 

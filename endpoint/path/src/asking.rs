@@ -106,8 +106,8 @@ mod tests {
     use super::*;
     use crate::netlink::qdisc::NetemCounters;
 
-    /// Of 102 frames that came, 2 ask for the router's address. Of the other 100, 4 are lost by number, 3 wait in vain,
-    /// and 93 are sent, with 2 that ask for the receiver's address.
+    /// Of 102 frames that arrived, 2 ask for the router's address. Of the other 100, 4 are lost by number, 3 wait in
+    /// vain, and 93 are sent, with 2 that ask for the receiver's address.
     const ASKING: Asking = Asking {
         count: Count {
             offered_packets: 102,

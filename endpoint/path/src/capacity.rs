@@ -60,7 +60,7 @@ fn place(direction: Direction) -> usize {
     }
 }
 
-/// The most that one direction can have delivered.
+/// The most data that one direction of a path can have delivered.
 #[derive(Debug)]
 struct Capacity {
     /// The rate in bit/s; `None` if it is unlimited or was so at any time.

@@ -11,7 +11,7 @@ use crate::netlink::qdisc::NetemCounters;
 use crate::network::Network;
 use crate::topology::Crossing;
 
-/// How often counters are read at most while they do not add up.
+/// The most times that counters are read while they do not add up.
 const READINGS: u32 = 100;
 /// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(1);

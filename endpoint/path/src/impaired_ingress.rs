@@ -29,7 +29,7 @@ pub struct ImpairedIngress<'a> {
     /// The device at which the run's packets arrive.
     device: Link,
     has_ingress: bool,
-    /// The index of the ifb through which these packets are redirected; `None` before it is created.
+    /// The index of the ifb through which the run's packets are redirected; `None` before it is created.
     ifb: Option<u32>,
     /// When all qdiscs were in place, in nanoseconds of `CLOCK_MONOTONIC`.
     since_ns: u64,

@@ -12,9 +12,9 @@ use crate::netns::NetNs;
 /// Whose capabilities allow network namespaces to be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// The caller's own.
+    /// The capabilities of the caller itself.
     Own,
-    /// The caller's as root of a new user namespace.
+    /// The capabilities of the caller as root of a new user namespace.
     UserNamespace,
 }
 
@@ -118,8 +118,8 @@ fn errno_of(error: &std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// Returns the map that maps every ID of a namespace with the map `map` to itself. Lines are as in user_namespaces(7):
-/// first ID inside, first outside, number of IDs.
+/// Returns the map that maps each ID to itself that exists in a namespace with the map `map`. Lines are as in
+/// user_namespaces(7): first ID inside, first outside, number of IDs.
 fn identity(map: &str) -> String {
     let lines = map.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();

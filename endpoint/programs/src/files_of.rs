@@ -59,7 +59,7 @@ impl<'a> FilesOf<'a> {
         self.part("held")
     }
 
-    /// Returns the path that holds the directories that contain none of the machine's files.
+    /// Returns the parent of the directories in which programs see none of the machine's files.
     pub(super) fn own(self) -> PathBuf {
         self.part("own")
     }

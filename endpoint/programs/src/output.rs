@@ -14,7 +14,7 @@ use tokio::net::unix::pipe::Receiver;
 pub(crate) const KEPT_BYTES: u64 = 64 << 20;
 /// The most bytes of a stream that go into the record, from which metrics are read.
 pub(crate) const RECORDED_BYTES: usize = 1 << 20;
-/// How many characters of a line an error message quotes at most.
+/// The most characters of a line that an error message quotes.
 const TOLD_CHARACTERS: usize = 1000;
 
 const READ_BYTES: usize = 64 * 1024;

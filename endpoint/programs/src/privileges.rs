@@ -46,9 +46,9 @@ pub(crate) struct RefusedBy {
 /// A test of a word of an argument.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
-    /// It has any bit of this mask.
+    /// The word has any bit of this mask.
     HasAny(u32),
-    /// It is this number.
+    /// The word is this number.
     Is(u32),
 }
 

@@ -37,7 +37,7 @@ const PROGRAMS_BYTES: u64 = 16 << 20;
 const NO_NETEM: &str = "the host's kernel has no netem: `modprobe sch_netem` as root (on Ubuntu it is in the package \
                         linux-modules-extra-$(uname -r)), or use the virtual backend";
 
-/// The router's device in the smallest path, which is built for trying.
+/// The router's device in the smallest path, which is built to try features.
 const BOTTLENECK: Device = Device::of(Node(2), 0);
 
 const NO_SHAPER: &str = "the host's kernel lacks some of what keeps a rate that changes or has a queueing discipline: \

@@ -16,7 +16,7 @@ use super::running_role::Role;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Player {
     Client,
-    /// With 0 the workload's server; from 1 on, the program with this number on a further host.
+    /// 0: the workload's server; from 1 on: the program with this number on a further host.
     Server(usize),
 }
 

@@ -37,8 +37,8 @@ pub(super) trait ByteStream: ReadyStream + Sized {
         receive_in_order(self, sink)
     }
 
-    /// Returns a function that makes futures: one is awaited before each receiving call on a thread, so that not every
-    /// one of many waiting streams needs a thread. `None` if receiving calls may wait on their thread.
+    /// Returns a function that makes futures, to be awaited before each receiving call on a thread, so that many
+    /// waiting streams need few threads. `None` if receiving calls may wait on their threads.
     fn turns(&self) -> Option<Turns> {
         None
     }

@@ -31,7 +31,7 @@ pub fn fill(seed: u64, offset: u64, block: &mut [u8]) {
     tail.copy_from_slice(&splitmix64(seed, index).to_le_bytes()[..tail.len()]);
 }
 
-/// Fills the block four words at a time if the CPU can. That halves the time, which is a tenth of the CPU time of a
+/// Fills the block four words at a time if the CPU can. That halves the time, which is a tenth of the time of a
 /// lossless TCP run.
 fn fill_words(seed: u64, index: u64, block: &mut [u8]) {
     if std::arch::is_x86_feature_detected!("avx2") {

@@ -54,7 +54,7 @@ fn config(job: &Job) -> Result<quiche::Config> {
 /// * `payload_bytes` - the UDP payload of a full packet, in bytes.
 /// * `window_bytes` - the flow-control window of the connection and of each stream, in bytes.
 /// * `streams` - how many streams the peer may open.
-/// * `idle` - after how long without packets a connection is given up.
+/// * `idle` - the time without packets after which a connection is given up.
 fn limited_config(
     protocol: &[u8],
     payload_bytes: usize,

@@ -1,4 +1,4 @@
-//! Sends the packets that quiche makes, each at the time for which quiche's pacing schedules it.
+//! Sends the packets that quiche makes, each at the time that quiche's pacing sets.
 
 use std::time::{Duration, Instant};
 

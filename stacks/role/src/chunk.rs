@@ -20,7 +20,7 @@ pub const REQUEST_BYTES: usize = 16;
 /// The byte that confirms that the receiver has everything (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// The size of the blocks in which contents and streams are read, in bytes.
+/// The size of the blocks in which content and streams are read, in bytes.
 pub const BLOCK_BYTES: usize = 64 << 10;
 
 /// How much content has arrived at this end over time, of all chunks together.

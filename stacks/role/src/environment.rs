@@ -76,7 +76,7 @@ pub fn without_cpu_randomness() -> Result<()> {
     Err(error).context("start anew without the CPU's random numbers")
 }
 
-/// Returns the current time in nanoseconds of `CLOCK_MONOTONIC`, as the run's epoch is given.
+/// Returns the current time in nanoseconds of `CLOCK_MONOTONIC`, the clock of the run's epoch.
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writes; the clock always exists.

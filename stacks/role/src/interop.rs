@@ -19,7 +19,7 @@ pub const HQ: &str = "hq-interop";
 /// The port at which servers listen by these conventions.
 pub const PORT: u16 = 443;
 
-/// The length from which on a server refuses a request, in bytes.
+/// The smallest length of a request that a server refuses, in bytes.
 pub const MOST_REQUEST_BYTES: usize = 4096;
 
 /// The file with the certificates that the server sends.

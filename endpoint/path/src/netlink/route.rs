@@ -166,7 +166,8 @@ pub(crate) fn replace_route(route: &Route) -> Request {
     Request::new(attempt, libc::RTM_NEWROUTE, REPLACE, &structure, &attributes)
 }
 
-/// Returns the request that adds a rule: packets from `source` are routed by `table` before the main one.
+/// Returns the request that adds a rule: routes of packets from `source` are looked up in `table` before the main
+/// table.
 pub(crate) fn add_rule(source: IpAddr, table: u8) -> Request {
     let octets = octets(source);
     // struct fib_rule_hdr, with 32-bit flags at its end.

@@ -1,10 +1,10 @@
 //! rtnetlink requests for the shaper of a bottleneck, which determines when the transmission of each packet starts.
 //! Pure.
 //!
-//! `sch_htb` with a very small burst lets a packet pass when the one before it has been transmitted, whatever the sizes
-//! of both, and at once on an idle link. Its child is a token bucket, which holds the queue or has a queueing
-//! discipline as its child. The bucket does not limit the rate, but passes nothing while the rate is 0. After that, a
-//! packet spends the time of its transmission in a netem ([`crate::netem::transmission`]).
+//! `sch_htb` with a very small burst lets a packet pass when the previous one has been transmitted, whatever their
+//! sizes, and at once on an idle link. Its child is a token bucket, which holds the queue or has a queueing discipline
+//! as its child. The bucket does not limit the rate, but passes nothing while the rate is 0. Then a netem delays each
+//! packet by its transmission time ([`crate::netem::transmission`]).
 //!
 //! Structures and numbers are those of `include/uapi/linux/pkt_sched.h`.
 
@@ -21,9 +21,9 @@ const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 const HTB_VERSION: u32 = 3;
-/// How much too early the shaper may let a packet start, in ticks: 2 µs. Otherwise the lateness of timers, one or two
-/// readings of the clock, would add up from packet to packet. A packet that starts early waits until the transmission
-/// before it has ended.
+/// How early the shaper may let a packet start, in ticks: 2 µs. Otherwise the lateness of timers, one or two readings
+/// of the clock, would add up from packet to packet. A packet that starts early waits until the previous transmission
+/// has ended.
 const EARLY_TICKS: u32 = 32;
 const TCA_TBF_PARMS: u16 = 1;
 const TCA_TBF_RATE64: u16 = 4;
@@ -67,7 +67,7 @@ pub(crate) fn change_transmission(index: u32, shaper: &Shaper) -> Option<Request
     (shaper.rate_bit_s > 0).then(|| change(attempt(), index, NETEM, "netem", &options()))
 }
 
-/// Returns the request that reads the class by which a link's rate is limited.
+/// Returns the request that reads the class that limits a link's rate.
 pub fn ask_rate(index: u32) -> Request {
     let structure = structure(index, PACER_CLASS, PACER);
     let attempt = format!("read back the rate of link {index}");

@@ -76,7 +76,7 @@ pub fn waiting_sockets(socket: &mut Socket) -> Result<Vec<Waiting>, NetlinkError
     Ok(waiting)
 }
 
-/// Returns the TCP connections of a network namespace over one version of IP, including MPTCP's subflows.
+/// Returns the TCP connections of a network namespace in one address family, including MPTCP's subflows.
 ///
 /// # Arguments
 /// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.
@@ -85,7 +85,7 @@ pub fn tcp_connections(socket: &mut Socket, family: Family) -> Result<Vec<Connec
     connections(socket, family, libc::IPPROTO_TCP, &[INET_DIAG_INFO], state)
 }
 
-/// Returns the SCTP associations of a network namespace over one version of IP.
+/// Returns the SCTP associations of a network namespace in one address family.
 ///
 /// # Arguments
 /// * `socket` - a socket of `NETLINK_SOCK_DIAG` in that namespace.

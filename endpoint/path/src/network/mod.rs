@@ -31,7 +31,7 @@ const BATCH_REQUESTS: usize = 256;
 /// The most devices whose offloads are read in one batch: a socket's receive buffer has room for the answers.
 const BATCH_DEVICES: usize = 64;
 
-/// The sysctl that makes a router forward packets of IPv6.
+/// The sysctl that makes a router forward IPv6 packets.
 const FORWARDING: &str = "net/ipv6/conf/all/forwarding";
 
 /// The loopback device's index, in every namespace.
@@ -71,7 +71,7 @@ pub struct Network {
     numbered: BTreeSet<Device>,
     /// The devices whose rate a shaper enforces, on an additional device before them.
     shaped: BTreeSet<Device>,
-    /// For each device whose packets wait in a queue behind netem: which queue.
+    /// The queue of each device whose packets wait behind netem.
     queueing: BTreeMap<Device, Queueing>,
     /// For each router with a shaper: the socket with which its queues are woken up.
     wakers: BTreeMap<Node, QueueWaker>,

@@ -6,7 +6,7 @@ use netwarp_wire::job::{Change, Job};
 
 use super::schedule::Schedule;
 
-/// The delay of the path in use over time.
+/// Computes the delay of the client's current path at any time of a run.
 #[derive(Debug)]
 pub struct LinkDelay<'a> {
     /// The round-trip delay of each path, in nanoseconds.
@@ -17,7 +17,7 @@ pub struct LinkDelay<'a> {
 }
 
 impl<'a> LinkDelay<'a> {
-    /// Creates the delay of a valid job's paths, at the run's epoch.
+    /// Starts at the run's epoch, with the paths of a valid job.
     pub fn new(job: &'a Job) -> Self {
         Self {
             paths_ns: job.paths.iter().map(|path| path.down.delay_ns + path.up.delay_ns).collect(),

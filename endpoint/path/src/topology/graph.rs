@@ -115,12 +115,12 @@ pub enum Presence {
 /// The devices that the packets of one direction of a path pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Crossing {
-    /// The device from which they are sent.
+    /// The device from which the packets are sent.
     pub sender: Device,
     /// The router's device whose egress impairs the packets; `None` if no device does. On a link of a described
     /// network, it is the sender, unless the sender is a host.
     pub bottleneck: Option<Device>,
-    /// The device at which they arrive.
+    /// The device at which the packets arrive.
     pub receiver: Device,
 }
 

@@ -76,13 +76,13 @@ pub enum BuildStep {
     CountArp(Device),
     /// Add a route, or replace an existing route to the same network in the same table.
     Route(Route),
-    /// Let a host route the packets from one of its addresses by another table before the main one.
+    /// Let a host look up the routes of packets from one of its addresses in another table before the main table.
     Rule {
         /// The host that gets the rule.
         host: Node,
         /// The source address of the packets.
         source: IpAddr,
-        /// The number of that table.
+        /// The number of the other table.
         table: u8,
     },
     /// Allow the MPTCP connections of a host additional subflows.

@@ -21,7 +21,7 @@ use super::stream::Stream;
 use crate::error::{Context as _, Result, bail};
 use crate::{Sent, Stream as _, received_now};
 
-/// The message that says that all messages have been sent (ASCII's EOT).
+/// The message that marks the end of the flow (ASCII's EOT).
 const END: u8 = 0x04;
 
 /// A flow of datagrams, with the additional stream.

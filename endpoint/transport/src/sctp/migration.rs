@@ -2,8 +2,8 @@
 //!
 //! The kernel can do it by itself (`SCTP_AUTO_ASCONF`), but only half a second after an address was added or removed
 //! (`SCTP_ADDRESS_TICK_DELAY`), and without asking the peer to send there. So the client's process does it as soon as
-//! it is told of a handover: it adds the new address, asks the peer to send there, and deletes the old address once it
-//! is lost.
+//! it is notified of a handover: it adds the new address, asks the peer to send there, and deletes the old address once
+//! it is lost.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, Weak};

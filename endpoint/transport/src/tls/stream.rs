@@ -250,7 +250,7 @@ impl ByteStream for TlsStream {
         Ok(())
     }
 
-    /// Completes the handshake first: after this, a server could not send tickets any more.
+    /// Completes the handshake before closing: afterwards a server could not send tickets any more.
     fn close_sending(&mut self) -> Result<()> {
         self.handshake()?;
         self.session.send_close_notify();

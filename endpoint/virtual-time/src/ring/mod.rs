@@ -107,7 +107,7 @@ struct Open {
     is_closed: bool,
 }
 
-/// The events and the current time that the results of a wait give.
+/// The events and the current time, taken from the results of a wait.
 #[derive(Debug, Default)]
 struct News {
     is_ready: bool,

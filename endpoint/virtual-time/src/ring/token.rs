@@ -3,7 +3,7 @@
 /// An operation of the ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// Watching the other descriptor.
+    /// Watching the descriptor that is no socket.
     Watch,
     /// Receiving on this socket.
     Receive(u32),

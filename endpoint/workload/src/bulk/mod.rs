@@ -60,7 +60,7 @@ use super::{ByProgram, End, Finish, Moves, OverConnections, Run, RunPlace, Sandb
 /// The byte that confirms received content (ASCII's ACK).
 const CONFIRMATION: u8 = 0x06;
 
-/// Into how many chunks content may be divided: at most as many as the streams that QUIC stacks allow a peer.
+/// The allowed numbers of chunks: at most as many as the streams that QUIC stacks allow a peer.
 const CHUNKS: RangeInclusive<u32> = 1..=100;
 
 #[async_trait]
@@ -157,7 +157,7 @@ fn unconfirmed(byte: u8) -> String {
     format!("the receiver answered {byte:#04x}, which confirms nothing")
 }
 
-/// Waits until the peer has ended the stream, all of whose content has arrived.
+/// Waits until the peer has ended the stream. All content of the stream must have arrived.
 async fn ended(stream: &mut dyn Stream) -> Result<()> {
     match stream.receive(&mut [0]).await {
         Err(error) if error.kind() == Kind::Closed => Ok(()),

@@ -78,7 +78,7 @@ impl<'a> RunPlace<'a> {
         self.further.unwrap_or_else(|| host_of(self.job.only(), side))
     }
 
-    /// Returns which file system the programs of a host see.
+    /// Returns the file system that the programs of a host see.
     fn files(self, host: &str) -> FilesOf<'_> {
         FilesOf::host(host, self.is_shared)
     }

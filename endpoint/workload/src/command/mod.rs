@@ -1,7 +1,7 @@
 //! Workload `command`: programs that are not part of netwarp: a server, a client, and in a network any number on
 //! further hosts.
 //!
-//! The server is started first, the further programs one after another, each when the one before it is ready
+//! The server is started first, the further programs one after another, each when the previous one is ready
 //! ([`netwarp_programs::readiness`]), and the client last. The run is over when the client has ended. The run fails if
 //! the client ends with a status other than 0, or any of the others does so before the client ends.
 
@@ -70,7 +70,7 @@ impl Workload for Command {
         CAPTURED_CONTENT_BYTES
     }
 
-    /// Programs may use any transport; their TCP connections are sampled.
+    /// Returns TCP as the only source: programs may use any transport, and their TCP connections are sampled.
     fn state_sources(&self, _job: &Job) -> Vec<StateSource> {
         vec![StateSource::Tcp]
     }

@@ -26,7 +26,7 @@ use crate::{Run, Workload as _, connection_record};
 /// connections, and of the resources of the last visit.
 ///
 /// # Errors
-/// A resource does not arrive, or arrives with another content.
+/// A resource does not arrive, or arrives with different content.
 pub(super) async fn load(run: &Arc<Run>, page: &Page, dialer: &Arc<dyn Dialer>) -> Result<Vec<Record>> {
     let first = page.first_reached_by(&run.job);
     let first =
@@ -77,7 +77,7 @@ struct OpenConnection {
 struct Fetched {
     /// The index of the connection that carried the request among the open ones.
     place: usize,
-    /// The requester that fetched it, for the next request.
+    /// The requester that fetched the resource, to be used for the next request.
     requester: Requester,
     record: ResourceRecord,
     advertises_http3: bool,

@@ -2,7 +2,7 @@
 //! the same time.
 //!
 //! The client sends requests whether or not earlier ones are answered. The time of a response counts from when its
-//! request was due. Where requests or responses may be lost, it waits for the last response for as long as both
+//! request was due. Where requests or responses may be lost, the client waits for the last response for as long as both
 //! directions may take, and the server answers until the client is done.
 //!
 //! Where hosts outside the run could reach the server, each request has the run's token instead of its sending time,

@@ -77,11 +77,11 @@ pub(super) struct Player {
     /// The buffered play time, in nanoseconds.
     ahead_ns: u64,
     watched_ns: u64,
-    /// The viewer's time, in nanoseconds, at which it is next drawn whether the viewer seeks.
+    /// The viewer's time, in nanoseconds, of the next draw that decides whether the viewer seeks.
     next_draw_ns: u64,
     /// The index of the segment that is being fetched or is fetched next.
     segment: u32,
-    /// Whether nothing has been requested since the session began or the viewer last sought.
+    /// Whether nothing has been requested since the session began or since the viewer's last seek.
     is_new_place: bool,
     wanted: Option<WantedSegment>,
     sent: Option<SentRequest>,

@@ -46,7 +46,7 @@ mod tests {
         Traffic { seed: 7, flows, arrivals: Arrivals::Poisson { interval_ns: 1_000_000 }, sizes }
     }
 
-    /// A quarter is of one size; the mean is a quarter of 100, of 550 and twice of 5 000.
+    /// A quarter of the flows have 100 bytes; the mean is (100 + 550 + 2 · 5 000) / 4 bytes.
     #[test]
     fn sizes_have_the_distribution_that_was_asked_for() {
         let traffic = traffic(40_000);

@@ -32,7 +32,7 @@ const IPV6_PAYLOAD_BYTES: usize = PAYLOAD_BYTES - 20;
 /// answered.
 const MOST_STREAMS: u64 = 256;
 
-/// After how long without packets a connection is given up.
+/// The time without packets after which a connection is given up.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// Carries out the task that the environment variables describe, and returns the program's exit status.

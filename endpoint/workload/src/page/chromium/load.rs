@@ -23,12 +23,13 @@ pub(super) struct Load<'a> {
     /// Each resource's index in the page, by its path.
     places: HashMap<&'a str, usize>,
     under_way: HashMap<String, Request>,
-    /// By the browser's id of a connection: its number in the records, and how many requests it has carried so far.
+    /// For each connection, by the browser's id: its number in the records, and how many requests it has carried so
+    /// far.
     connections: HashMap<u64, (u32, u32)>,
     /// When the page's load event ended, in nanoseconds since the run's epoch.
     pub load_event_ns: Option<u64>,
     records: Vec<Option<ResourceRecord>>,
-    /// Whether each resource came from the browser's cache; indexed as the page's resources.
+    /// Whether each resource came from the browser's cache; indexed like the page's resources.
     is_cached: Vec<bool>,
 }
 
