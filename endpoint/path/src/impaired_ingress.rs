@@ -75,8 +75,8 @@ impl<'a> ImpairedIngress<'a> {
         Ok(())
     }
 
-    /// Creates ingress qdisc, ifb and netem. The ingress qdisc comes first: a device has at most one, so if it can be
-    /// created, no other process uses the device for this.
+    /// Creates ingress qdisc, ifb and netem. The ingress qdisc comes first: a device has at most one, so one that this
+    /// process could create is its own.
     fn build(&mut self, incoming: Incoming, mtu_bytes: u32) -> Result<()> {
         let (device, name) = (self.device.index, self.device.name.clone());
         self.send(&[redirect::add_ingress(device)], |errno| match errno {
