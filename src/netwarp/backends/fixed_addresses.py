@@ -1,4 +1,4 @@
-"""Starts guest kernels at addresses that are not randomised, where the host allows it.
+"""Starts guest kernels at addresses that are not randomised, if the host allows it.
 
 The default seccomp profiles of Docker and Podman forbid it (personality(2), ADDR_NO_RANDOMIZE). A
 kernel of User-Mode Linux starts even then, but with a random gap behind its program, which it adds

@@ -74,9 +74,9 @@ class GuestKernel:
     def expects_root_device(self) -> bool:
         """Whether the kernel's command line must say that the root file system is on no device.
 
-        User-Mode Linux assumes `root=98:0` where its command line has no other. Before 6.6, a
-        kernel without block devices (`CONFIG_BLOCK`) then mounts no root at all
-        (`init/do_mounts.c`, `mount_root`).
+        User-Mode Linux assumes `root=98:0` if its command line names no other. Before 6.6, a kernel
+        without block devices (`CONFIG_BLOCK`) then mounts no root at all (`init/do_mounts.c`,
+        `mount_root`).
         """
         return self.version_numbers < (6, 6)
 

@@ -1,4 +1,4 @@
-"""Commands that a server runs for its clients, where its owner allows it (`--allow-exec`)."""
+"""Commands that a server runs for its clients, if its owner allows it (`--allow-exec`)."""
 
 import contextlib
 import hashlib

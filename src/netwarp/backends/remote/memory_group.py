@@ -52,7 +52,8 @@ def memory_group(name: str, most_bytes: int) -> MemoryGroup:
 
     Args:
         name: the name of its directory.
-        most_bytes: the most memory of all its processes together, including files in memory.
+        most_bytes: the limit of the memory of all its processes together, including files in
+            memory.
 
     Raises:
         NoGroupError: this host or user cannot create one.
