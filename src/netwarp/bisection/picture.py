@@ -22,7 +22,7 @@ SHORT = 12
 def pictures(
     place: Path, before: tuple[str, RunData], after: tuple[str, RunData], *, differs: bool
 ) -> list[Path]:
-    """Draw each metric by which the commits were judged, and write each to a file of its own.
+    """Draw each metric by which the commits were judged, and write each to a separate file.
 
     Args:
         place: the directory for the files.
