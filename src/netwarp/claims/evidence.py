@@ -89,7 +89,7 @@ class Evidence:
         Args:
             error: the whole error probability at which it is tested.
             share: share of the error probability of the look at which it is to be decided; None for
-                that of its own look.
+                the share of its present look.
         """
         if self.undecided is None:
             return None
