@@ -219,8 +219,8 @@ def replicates_needed(
         comparison: one of the family.
         family: all comparisons, judged together.
         alpha: error probability of the family.
-        share: share of the error probability of the look at which it is to be decided; None for
-            that of its own look.
+        share: share of the error probability of the look at which it is to be decided; None for the
+            share of its present look.
     """
     undecided = comparison.undecided
     if undecided is None:

@@ -9,7 +9,7 @@ import math
 ACCURACY = 1e-15
 MOST_STEPS = 10_000
 SMALLEST = 1e-300
-"""Value that replaces 0 where the continued fraction would divide by it."""
+"""Value that replaces 0 if the continued fraction would divide by it."""
 
 
 def regularized_beta(a: float, b: float, x: float, y: float) -> float:
@@ -28,7 +28,7 @@ def regularized_beta(a: float, b: float, x: float, y: float) -> float:
 def beta_quantile(a: float, b: float, probability: float) -> float:
     """Return the x at which I_x(a, b) is this probability, between 0 and 1.
 
-    It uses Newton's method, and bisection where a step would leave the interval that contains x.
+    It uses Newton's method, and bisection if a step would leave the interval that contains x.
     """
     low, high, x = 0.0, 1.0, a / (a + b)
     for _ in range(MOST_STEPS):

@@ -14,9 +14,9 @@ from netwarp.estimate.student import student_quantile, two_sided_p
 
 ROUNDING = 1e-12
 SAME = 1e-6
-"""Largest relative difference of values that count as the same where nothing is random. The
-kernel's background work, such as reseeding its random numbers once a minute, reads the run's clock
-at different times in each replicate, and each reading takes 256 ns."""
+"""Largest relative difference of values that count as the same if nothing is random. The kernel's
+background work, such as reseeding its random numbers once a minute, reads the run's clock at
+different times in each replicate, and each reading takes 256 ns."""
 PRECISION = 1e-5
 FARTHEST = 1e6
 
