@@ -77,7 +77,7 @@ class EnvelopeFigure(MetricKind):
 
 
 def hull_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Return a row for each corner of the envelopes of all cells, each that of the first replicate.
+    """Return a row for each corner of each cell's envelope, which is that of the first replicate.
     The first corner is repeated at the end.
     """
     workload = plan.metric.rpartition(".")[0]

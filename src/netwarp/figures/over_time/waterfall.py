@@ -41,7 +41,7 @@ def _pixels(run: ShownRun) -> int:
 
 
 def _layers(frame: Frame, run: ShownRun, *, legend: bool) -> list[Spec]:
-    """Return the layers of one run: bars, milestones and, where there is room, names."""
+    """Return the layers of one run: bars, milestones and, if there is room, names."""
     items = run.timeline.items
     each = frame.height(_pixels(run)) / len(items)
     y: Spec = {"field": "top", "type": "quantitative", "axis": None,
