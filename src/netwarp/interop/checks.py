@@ -20,7 +20,7 @@ MOST_STREAMS = 1000
 limit.
 """
 LEAST_CHAIN_BYTES = 7500
-"""Least CRYPTO bytes of a server that has sent the long certificate chain."""
+"""Minimum number of CRYPTO bytes of a server that has sent the long certificate chain."""
 CE = 3
 Check = Callable[[Sequence[Datagram]], str | None]
 
