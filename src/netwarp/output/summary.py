@@ -44,7 +44,7 @@ def summary(data: RunData) -> dict[str, Any]:
 
 def _cells(results: Results, answers: Sequence[Comparisons]) -> list[dict[str, Any]]:
     """Return the cells with their comparisons for each main metric; the comparison for the first
-    metric is also a field of its own.
+    metric is also a separate field.
     """
     found: dict[int, list[dict[str, Any]]] = {}
     for compared in answers:
