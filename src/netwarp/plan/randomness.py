@@ -77,8 +77,8 @@ def own_draws(job: Job) -> tuple[str, ...]:
 
 
 def drawn_later(job: Job) -> dict[str, float]:
-    """Return what is random only in runs of a job that last longer than a time: that time in s, by
-    the text of what is random.
+    """Return what is random only in runs of a job that last longer than a given time: its name,
+    with that time in s.
     """
     found: dict[str, float] = {}
     for part in job.workloads:
