@@ -29,7 +29,8 @@ MOST_COLOURS = 6
 NOTES_GAP, NOTE_LINE = 18.0, 14.0
 """Distance from a link to the notes above it, and height of a note's line, in pixels."""
 LINE_CHARACTERS = 38
-"""Most characters in a line beside a link, so that it stays between the link's routers."""
+"""Maximum number of characters in a line beside a link, so that it stays between the link's
+routers."""
 MOST_TEXTS = 3
 """Maximum number of texts from different cells that are all shown for one link."""
 

@@ -140,8 +140,8 @@ def _farthest(neighbours: Mapping[str, Sequence[str]], start: str) -> list[str]:
 def _grid(
     neighbours: Mapping[str, Sequence[str]], spine: Sequence[str]
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Return a column and a row for each router: the longest route has row 0, and each branch rows
-    of its own.
+    """Return a column and a row for each router: the longest route has row 0, and each branch has
+    separate rows.
     """
     columns = {router: index for index, router in enumerate(spine)}
     rows = dict.fromkeys(spine, 0)
