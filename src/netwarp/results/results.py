@@ -275,7 +275,7 @@ def from_plan(
 
 
 def without_levels(results: Results, levels: Mapping[str, Sequence[str]]) -> Results:
-    """Return the results without the cells that have one of these levels, which are given for each
+    """Return the results without the cells that have one of these levels, which are given by
     factor.
     """
     if not levels:
