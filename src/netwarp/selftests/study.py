@@ -13,8 +13,8 @@ STATUS = "netwarp-selftest: exit status"
 """Beginning of the last line that a run prints, which has the test's exit status."""
 STALL_CPU_S = 20
 LIMIT_S = 20_000
-"""Time in s of the run's clock after which a test is stopped, whatever it is. A test without a
-limit in its file `settings` has 45 s, as in the kernel's own runner."""
+"""Time in s of the run's clock after which any test is stopped. A test without a limit in its file
+`settings` has 45 s, as in the kernel's own runner."""
 _SCRIPT = f"""\
 mount -t sysfs sysfs /sys && ip link set lo up && cd "$(dirname "$1")" || exit 125
 limit=$(sed -n 's/^timeout=//p' settings 2>/dev/null)
