@@ -85,7 +85,7 @@ class Knob:
     of_kinds: Mapping[str, str] = field(default_factory=dict)
     """Further values that the knob offers, each with the kind of workload to which it applies."""
     known: Sequence[str] = ()
-    """All values that the option accepts. One that is typed gets a box of its own."""
+    """All values that the option accepts. The page adds a box for one that is typed."""
     usual: str = ""
     """The value that is used if the option is not given, if there is one."""
     needs: Sequence[str] = ()

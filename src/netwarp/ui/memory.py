@@ -18,7 +18,7 @@ M_ARENA_MAX = -8
 def share_one_heap() -> None:
     """Make all threads allocate memory from one heap; to be called before there are any threads.
 
-    The GNU C library gives up to eight threads per CPU heaps of their own, each of which keeps the
+    The GNU C library gives up to eight threads per CPU separate heaps, each of which keeps the
     memory that its largest comparison needed.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

@@ -1,4 +1,4 @@
-"""Runs the comparison that a page asks for, in a thread of its own: one replicate first, then more.
+"""Runs the comparison that a page asks for, in a separate thread: one replicate first, then more.
 
 The number of replicates is the study's, whatever the first ones show. Answers before the last
 replicate are marked as provisional.
