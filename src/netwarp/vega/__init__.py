@@ -1,4 +1,4 @@
-"""Draws Vega-Lite charts and bundles Vega's script, in a process of its own.
+"""Draws Vega-Lite charts and bundles Vega's script, in a separate process.
 
 The library (vl-convert, a JavaScript engine) holds Python's global lock while it draws, for
 seconds: during that, neither Ctrl-C nor another thread would run. This process waits for the other
