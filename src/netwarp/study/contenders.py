@@ -17,10 +17,9 @@ _COMPARED = (
     re.compile(r"path\.queue"),
     re.compile(r"kernel"),
 )
-"""Factors whose levels are compared with each other rather than being conditions, in order of
+"""Factors whose levels are compared with each other instead of being conditions, in order of
 precedence: the transport, its settings, the path's queueing discipline and queue, and the guest
-kernel.
-"""
+kernel."""
 
 
 def contender_factor(

@@ -60,9 +60,9 @@ class Figure(Section):
     title: str | None = None
     """Title. Default: made from `y` and `x`."""
     x_scale: Literal["linear", "log"] | None = None
-    """Scale of the horizontal axis. Default: log where the levels span more than two decades."""
+    """Scale of the horizontal axis. Default: log if the levels span more than two decades."""
     y_scale: Literal["linear", "log"] | None = None
-    """Scale of the metric's axis. Default: log where its values span more than two decades."""
+    """Scale of the metric's axis. Default: log if its values span more than two decades."""
 
     @property
     def metric(self) -> str:

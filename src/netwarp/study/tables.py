@@ -191,7 +191,7 @@ def joined(*parts: str) -> str:
 
 
 def _located(value: object, place: str) -> Written:
-    """Return a value as tables and lists in which each value has its place."""
+    """Convert a value to tables and lists whose values know where they were written."""
     if isinstance(value, Mapping):
         return Written(Table.of(value, place), place)
     if isinstance(value, list | tuple):

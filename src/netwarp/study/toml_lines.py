@@ -22,7 +22,7 @@ def key_lines(text: str) -> Mapping[str, int]:
     """Return the line, from 1, of each table and key.
 
     Keys are dotted and without quotes; tables of an array of tables are numbered from 0:
-    ``path.timeline.2.at``. Keys inside an inline table or array have no line of their own.
+    ``path.timeline.2.at``. Keys inside an inline table or array are not listed.
     """
     lines: dict[str, int] = {}
     tables_of: dict[str, int] = {}

@@ -78,8 +78,8 @@ def _features(
     Args:
         model: the object, whose fields and nested objects are examined.
         inside: the prefix of the features' names.
-        words: the words for the field that contains the object, for a choice without words of its
-            own.
+        words: the words for the field that contains the object, for a choice that has no words
+            itself.
         leaving_out: fields that the caller examines itself.
     """
     found = []

@@ -1,8 +1,8 @@
 """The messages between the orchestrator of a run and its two roles: orders to the roles, messages
 from them.
 
-A role reads orders from standard input and writes messages to descriptor 3, each one JSON object on
-a line of its own. Standard output and standard error go to the console.
+A role reads orders from standard input and writes messages to descriptor 3, each as one JSON object
+on a separate line. Standard output and standard error go to the console.
 
 `docs/role-protocol.md` is written from these models. A role ignores keys that it does not know, so
 that later versions may add some.

@@ -105,7 +105,7 @@ class Transport(Wire):
     """Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle)."""
     ecn: bool | None
     """Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null
-    leaves it to each stack, on a path where nothing marks packets."""
+    leaves it to each stack, on a path on which nothing marks packets."""
     resume: Resume
     """Whether and how later connections of the run resume sessions of earlier ones."""
     reconnect: Reconnect

@@ -29,7 +29,7 @@ pub struct Transport {
     /// Send small writes at once (Nagle's algorithm off; for SCTP, no waiting to bundle).
     pub nodelay: bool,
     /// Whether both hosts offer Explicit Congestion Notification (RFC 3168; RFC 9000, 13.4); null leaves it to each
-    /// stack, on a path where nothing marks packets.
+    /// stack, on a path on which nothing marks packets.
     pub ecn: Option<bool>,
     /// Whether and how later connections of the run resume sessions of earlier ones.
     pub resume: Resume,

@@ -31,7 +31,8 @@ GUEST_TICK_NS = 10 * NS_PER_MS  # User-Mode Linux has HZ = 100
 RTO_MAX_NS = 120 * NS_PER_S
 """The maximum retransmission time-out of TCP, in ns (`TCP_RTO_MAX`)."""
 OWN = "own:"
-"""Prefix of a level of `congestion` that names a congestion control of the user's own."""
+"""Prefix of a level of `congestion` that names a congestion control which the user has added to a
+kernel."""
 OWN_NAME = re.compile(r"[a-z][a-z0-9_]{0,14}")
 """Pattern of the names of congestion controls: with the final NUL, they have 16 bytes in the kernel
 (TCP_CA_NAME_MAX).
@@ -231,9 +232,7 @@ class CellTransport(TransportOptions):
 
     @property
     def has_own_congestion(self) -> bool:
-        """Whether the congestion control is one of the user's own, in a kernel that the user has
-        built with it.
-        """
+        """Whether the congestion control is one that the user has added to a kernel."""
         return self.congestion is not None and self.congestion.startswith(OWN)
 
     @property
@@ -266,8 +265,8 @@ class CellTransport(TransportOptions):
 
     @property
     def resolved_mss_bytes(self) -> int | None:
-        """The MSS in bytes that the stack is configured with; None if the study's is below the
-        stack's minimum: it then limits the sizes of messages instead.
+        """The MSS in bytes that the stack is configured with. It is None if the study's is below
+        the stack's minimum; then the sizes of messages are limited instead.
         """
         return None if self._has_small_messages else self.mss_bytes
 

@@ -77,8 +77,8 @@ class PageSection(WorkloadSection):
     """A web page, loaded by `client` from `server`."""
     page: PageName | None = None
     """A built-in page: that of nam-2021 (HTML, CSS, JS and five images), or one of today's weight
-    with so many resources (`web-30`, `web-80`, `web-150`). One of `page`, `har` and
-    `directory`."""
+    with as many resources as its name says (`web-30`, `web-80`, `web-150`). One of `page`, `har`
+    and `directory`."""
     har: HarPage | None = None
     """A page that a browser has loaded and saved as HAR: sizes and initiators are those of the
     file; the bytes are generated from the seed, and one server has all of them. A relative path
@@ -91,9 +91,9 @@ class PageSection(WorkloadSection):
     computing takes no time either; it loads HTML, CSS and scripts with the sizes and references
     that the page has."""
     server: ServerName = "netwarp"
-    """The server: netwarp's own, or `caddy` (HTTP/1.1, 2 and 3) or `nginx` (HTTP/1.1 and
-    2) of the distribution, configured to serve only this page. Chromium, Caddy
-    and nginx are the machine's own and have TCP options and QUIC of their own."""
+    """The server: netwarp's own, or `caddy` (HTTP/1.1, 2 and 3) or `nginx` (HTTP/1.1 and 2) of the
+    distribution, configured to serve only this page. Chromium, Caddy and nginx are the machine's
+    own, with their own TCP options and QUIC."""
     http: HttpVersion = "2"
     """Version of HTTP. 1.1 and 2 run over `tls`, or without encryption over `tcp` and `mptcp`; 3
     runs over `quic`."""

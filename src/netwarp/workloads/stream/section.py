@@ -44,7 +44,7 @@ LONGEST_NS = 2**63 - 1
 
 class StreamSection(WorkloadSection):
     """Adaptive streaming of a video in segments, each in several qualities. A player at the client
-    requests them one by one for a viewer.
+    requests them one after another for a viewer.
     """
 
     compared_by: ClassVar[str] = "stall_s"
