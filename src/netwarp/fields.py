@@ -240,7 +240,7 @@ PeriodNs = Annotated[DurationNs, Field(ge=1)]
 # netem stores the spread in a signed 32-bit number of nanoseconds (sch_netem.c, tabledist).
 LARGEST_JITTER_NS = 2**31 - 1
 MOST_REPAIRS = 3
-"""Most times that a link repeats a packet (`endpoint/wire/src/facts/path.rs`)."""
+"""Maximum number of times that a link repeats a packet (`endpoint/wire/src/facts/path.rs`)."""
 SizeBytes = Annotated[
     int, BeforeValidator(parse_size_bytes), Kind('a size such as `"10MB"` or `"4MiB"`')
 ]

@@ -10,7 +10,7 @@ from netwarp.run_files import read_tail, read_text, require_regular
 from netwarp.wire import Job, Record, job_from_json, read_records
 
 CONSOLE_TAIL_BYTES = 64 << 10
-"""Most bytes of a console that are read from its end."""
+"""Maximum number of bytes that are read from the end of a console."""
 
 
 class Kept(Protocol):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PathProfile:
-    """The properties of a path profile."""
+    """A path profile: round-trip time and rates of a typical access network."""
 
     rtt: str
     rate_down: str

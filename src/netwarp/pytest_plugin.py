@@ -21,7 +21,7 @@ MARKER = (
     " of `netwarp exec`, by the same names."
 )
 MOST_SHOWN = 2000
-"""Most characters of each output that the report of a failed test contains."""
+"""Maximum number of characters of each output in the report of a failed test."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
