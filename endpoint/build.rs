@@ -1,4 +1,4 @@
-//! Routes the C library's clock and `epoll_wait` through `src/clock.rs` (ld's `--wrap`), in the program alone.
+//! Routes the C library's clock and `epoll_wait` through `src/clock.rs` (ld's `--wrap`), in the program only.
 
 fn main() {
     for symbol in ["clock_gettime", "epoll_wait"] {

@@ -19,9 +19,9 @@ pub(crate) const EMPTIED: [&str; 2] = ["tmp", "run"];
 /// A file system of programs, named by the hosts whose programs see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesOf<'a> {
-    /// All hosts see it: each sees what the others write, and reaches the others' Unix sockets.
+    /// All hosts see the file system: each sees what the others write, and reaches the others' Unix sockets.
     All,
-    /// Only the host of this name sees it.
+    /// Only the host of this name sees the file system.
     One(&'a str),
 }
 

@@ -38,7 +38,7 @@ const OF_LAYERS: [u32; 17] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 11, 12, 13, 14, 15, 23
 pub struct Start<'a> {
     /// The program and its arguments.
     pub argv: &'a [String],
-    /// All of its environment variables.
+    /// All environment variables of the program.
     pub environment: &'a [(String, String)],
     /// The directory in which the program starts, as a path in its own file system.
     pub working_directory: &'a Path,

@@ -17,7 +17,7 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Creates the count before anything has arrived.
+    /// Creates a count without arrivals.
     pub const fn nothing() -> Self {
         Self { step_ns: FIRST_STEP_NS, bytes: Vec::new() }
     }

@@ -38,7 +38,7 @@ pub(crate) enum PacketDirection {
 /// A packet to write, as it was on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet<'a> {
-    /// The index of its interface, in the order in which interfaces were written.
+    /// The index of the packet's interface, in the order in which interfaces were written.
     pub interface: u32,
     /// The time stamp, in nanoseconds since 1970.
     pub time_ns: u64,

@@ -46,7 +46,7 @@ const PACKET_OVERHEAD_BYTES: u32 = 3072;
 /// A qdisc's settings and counters, as read back from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InForce {
-    /// Which queueing discipline it is.
+    /// The kind of queueing discipline.
     pub kind: DisciplineKind,
     /// The limit of the queue in packets; `None` if the qdisc limits bytes.
     pub limit_packets: Option<u32>,

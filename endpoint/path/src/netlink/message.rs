@@ -114,7 +114,7 @@ pub(crate) struct Reply<'a> {
     pub kind: u16,
     /// The flags, `NLM_F_*`.
     pub flags: u16,
-    /// The sequence number of the request that it answers.
+    /// The sequence number of the request that this message answers.
     pub sequence: u32,
     /// The bytes after the header.
     pub body: &'a [u8],

@@ -44,7 +44,7 @@ pub enum NetlinkError {
         attempt: String,
         /// The system call that failed.
         call: &'static str,
-        /// The reason why it failed.
+        /// The reason why the call failed.
         source: io::Error,
     },
     /// The kernel refused the request.

@@ -45,7 +45,7 @@ const NFTA_SET_ELEM_LIST_TABLE: u16 = 1;
 const NFTA_SET_ELEM_LIST_SET: u16 = 2;
 const NFTA_SET_ELEM_LIST_ELEMENTS: u16 = 3;
 const NFTA_SET_ELEM_KEY: u16 = 1;
-/// The number that stands for integer keys in `nft`.
+/// The number of the type of integer keys in `nft`.
 const TYPE_INTEGER: u32 = 4;
 
 const NFTA_LIST_ELEM: u16 = 1;

@@ -139,7 +139,7 @@ pub fn ask_redirected(index: u32) -> Request {
 pub struct Redirected {
     /// The number of packets. Each segment of a merged packet (GRO) counts as one.
     pub packets: u64,
-    /// The size of these packets, in bytes from the IP header on.
+    /// The size of the redirected packets, in bytes from the IP header on.
     pub bytes: u64,
 }
 

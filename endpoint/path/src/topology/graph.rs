@@ -22,7 +22,7 @@ pub struct Node(pub u16);
 /// A network device, by node and interface index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Device {
-    /// The node to which it belongs.
+    /// The node to which the device belongs.
     pub node: Node,
     /// The interface index. It is chosen in advance, so that it need not be looked up.
     pub index: u32,
@@ -75,7 +75,7 @@ pub struct Topology<'a> {
 /// A link between two nodes, with its own IP network.
 #[derive(Debug)]
 pub struct Link<'a> {
-    /// The number of the job's path to which it belongs.
+    /// The number of the job's path to which the link belongs.
     pub number: u16,
     /// The job's path to which the link belongs. Its impairments apply at the ends of the link.
     pub path: &'a Path,
@@ -106,9 +106,9 @@ pub struct End<'a> {
 pub enum Presence {
     /// During the whole run.
     Always,
-    /// Never: its host is reached at the address of another device.
+    /// Never: the device's host is reached at another device's address.
     Never,
-    /// While its host is attached to the path.
+    /// While the device's host is attached to the path.
     Attached,
 }
 

@@ -95,7 +95,7 @@ pub enum BuildStep {
         announced: Vec<IpAddr>,
     },
     /// Impair the packets that leave through a router's device, with a shaper for the rate, on an additional device
-    /// before this one.
+    /// before it.
     ShapedNetem {
         /// The device of the router.
         device: Device,

@@ -27,7 +27,7 @@ pub(super) struct Stream {
     pub index: u32,
     /// Whether this side has told the peer that it sends nothing more.
     pub is_closed_for_sending: bool,
-    /// Shared memory for the state of its connection, if that is sampled.
+    /// Shared memory for the state of the stream's connection, if that is sampled.
     pub gauges: Option<Arc<ConnectionGauges>>,
 }
 

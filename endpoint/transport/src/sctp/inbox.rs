@@ -33,7 +33,7 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     Nobody,
-    /// The thread of this stream, as soon as it runs.
+    /// The thread of this stream, once it runs.
     Next(u16),
     /// A thread that is waiting now.
     Thread,

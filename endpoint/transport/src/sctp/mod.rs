@@ -58,7 +58,7 @@ pub(super) struct SctpStream {
     has_rest: Arc<AtomicBool>,
 }
 
-/// Gives the sent messages their offsets, and orders the received ones.
+/// Prefixes sent messages with their offsets, and puts the received ones in order.
 #[derive(Debug, Default)]
 struct Order {
     sent_bytes: u64,

@@ -55,7 +55,7 @@ impl From<&Transmit<'_>> for Copied {
 /// be moved until the kernel is done with it.
 pub(crate) struct Outgoing {
     pub copied: Copied,
-    /// The number, in the ring, of the socket that sends it.
+    /// The number, in the ring, of the socket that sends the datagram.
     pub socket: u32,
     header: msghdr,
     part: iovec,

@@ -45,7 +45,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// A received datagram, whose buffer must be given back to the ring ([`Ring::give_back`]).
 #[derive(Debug)]
 pub struct Arrival {
-    /// The number, in the ring, of the socket on which it arrived.
+    /// The number, in the ring, of the socket on which the datagram arrived.
     pub socket: u32,
     /// The metadata of this one datagram, in quinn's form.
     pub meta: RecvMeta,
@@ -61,7 +61,7 @@ pub enum Event {
     Arrived(Arrival),
     /// The kernel refused to send a datagram.
     Refused {
-        /// The number of the socket from which it was sent.
+        /// The number of the socket that should have sent the datagram.
         socket: u32,
         /// A copy of the datagram.
         sent: Copied,

@@ -20,7 +20,7 @@ pub(super) struct Share {
     /// The index of the connection in the transfer.
     pub number: u32,
     pub slots: Vec<StreamSlot>,
-    /// When the client first tried to connect, if handovers interrupted that.
+    /// When the client first tried to connect, if handovers interrupted the attempt.
     pub first_try: Option<Moment>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct ConnectionOutcome {
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// All its chunks were transferred.
+    /// All chunks of the connection were transferred.
     Whole,
     /// The connection was given up because the client has moved to another path.
     GivenUp,

@@ -60,8 +60,7 @@ pub(super) fn prepare(program: &WebProgram, page: &Page, identity: &Identity) ->
     Ok(command(std::iter::once(executable).chain(arguments.iter().map(|&word| word.to_owned())).collect()))
 }
 
-/// Returns the description with which the workload `command` starts a program. As a server it is ready once it listens
-/// at netwarp's port.
+/// Returns the command that the workload `command` starts. A server counts as ready once it listens at netwarp's port.
 pub(super) fn command(argv: Vec<String>) -> Command {
     Command {
         server: argv.clone(),

@@ -86,9 +86,9 @@ pub(super) fn serve(test_case: &str) -> Result<()> {
 enum Admitted {
     /// Sends a Retry: the client must first prove its address.
     Retry,
-    /// Ignores it: its token belongs to another address.
+    /// Ignores the client: its token belongs to another address.
     No,
-    /// Accepts it; after a Retry, with the connection ID that the client chose before that.
+    /// Accepts the client; after a Retry, with the connection ID that the client chose before that.
     Yes(Option<quiche::ConnectionId<'static>>),
 }
 
