@@ -31,8 +31,8 @@ pub fn enter_private_netns() -> Result<Privilege> {
     Ok(Privilege::UserNamespace)
 }
 
-/// Moves the caller, which must have one thread, into a new network namespace and a new user namespace, in which it is
-/// root whichever user it is outside.
+/// Moves the caller, which must have one thread, into a new network namespace and a new user namespace, in which the
+/// caller is root, whatever user it is outside.
 ///
 /// # Errors
 /// As [`enter_private_netns`].
@@ -42,8 +42,8 @@ pub fn enter_private_userns() -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| refused(attempt, errno))
 }
 
-/// Moves the caller, which must have one thread, into a new user namespace, in which it is root whichever user it is
-/// outside. It keeps its network namespace, but has no rights over it.
+/// Moves the caller, which must have one thread, into a new user namespace, in which the caller is root, whatever user
+/// it is outside. It keeps its network namespace, but has no rights over it.
 ///
 /// # Errors
 /// As [`enter_private_netns`].
@@ -118,7 +118,7 @@ fn errno_of(error: &std::io::Error) -> Errno {
     Errno::from_raw(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
-/// Returns the map that maps each ID to itself that exists in a namespace with the map `map`. Lines are as in
+/// Returns the map of a nested namespace in which every ID of `map` keeps its number. Lines are as in
 /// user_namespaces(7): first ID inside, first outside, number of IDs.
 fn identity(map: &str) -> String {
     let lines = map.lines().filter_map(|line| {

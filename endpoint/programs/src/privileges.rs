@@ -136,7 +136,7 @@ fn have_capabilities(kept: &[u32]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the capabilities that this process may have as a bit set: root in a container does not have all.
+/// Returns, as a bit set, the capabilities that this process may have: root in a container does not have all.
 fn permitted(header: [u32; 2]) -> io::Result<u64> {
     let mut sets = [[0_u32; 3]; 2];
     // SAFETY: header and sets have the layout that `have_capabilities` describes; the kernel writes the sets.

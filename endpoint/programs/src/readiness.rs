@@ -23,7 +23,7 @@ pub const FIRST_PAUSE_NS: u64 = 1_000_000;
 /// The longest pause between two checks, in nanoseconds; see [`FIRST_PAUSE_NS`].
 pub const LONGEST_PAUSE_NS: u64 = 10_000_000;
 
-/// How to see that a server is ready.
+/// How to detect that a server is ready.
 pub enum Readiness {
     /// A socket listens at a port.
     Port {

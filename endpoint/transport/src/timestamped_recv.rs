@@ -28,7 +28,7 @@ use super::system_call::{retry, size};
 /// tick, and up to one more tick may pass.
 const BATCH: Duration = Duration::from_millis(10);
 
-/// How many bytes the kernel collects at most: about 5 ms at 100 Mbit/s.
+/// The most bytes that the kernel collects: about 5 ms at 100 Mbit/s.
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Receives until the sink has all of its content.

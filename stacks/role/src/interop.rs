@@ -16,7 +16,7 @@ use crate::environment::without_cpu_randomness;
 /// The application protocol (ALPN) of HTTP/0.9 over QUIC.
 pub const HQ: &str = "hq-interop";
 
-/// The port at which servers listen by these conventions.
+/// The port at which servers listen by the interop runner's conventions.
 pub const PORT: u16 = 443;
 
 /// The smallest length of a request that a server refuses, in bytes.
@@ -39,9 +39,9 @@ const UNSUPPORTED: u8 = 127;
 /// The task that the runner gives to this program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Task {
-    /// To serve files until the program is killed.
+    /// Serve files until the program is killed.
     Serve,
-    /// To fetch files: the requests, separated by spaces ([`requests`]).
+    /// Fetch files: the requests, separated by spaces ([`requests`]).
     Fetch(String),
 }
 

@@ -73,7 +73,7 @@ pub struct Network {
     shaped: BTreeSet<Device>,
     /// The queue of each device whose packets wait behind netem.
     queueing: BTreeMap<Device, Queueing>,
-    /// For each router with a shaper: the socket with which its queues are woken up.
+    /// The sockets that wake up the queues of routers with shapers, by router.
     wakers: BTreeMap<Node, QueueWaker>,
 }
 

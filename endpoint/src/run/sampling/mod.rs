@@ -30,7 +30,7 @@ pub(crate) struct Sampler {
     sources: Vec<(Side, Node, Source)>,
     /// The queues that are sampled; those of the same router are adjacent.
     queues: Vec<SampledQueue>,
-    /// For each connection: its side and its samples.
+    /// Each connection's side and samples.
     connections: BTreeMap<ConnectionKey, (Side, Vec<Sampled>)>,
 }
 

@@ -91,7 +91,7 @@ pub struct Ring {
     /// Memory for datagrams that wait to be sent, reused after they were sent.
     #[expect(clippy::vec_box, reason = "the kernel is told where it lies, and a list that grows moves")]
     slots: Vec<Box<Outgoing>>,
-    /// How many of the slots, from the first on, have datagrams that wait to be sent.
+    /// How many slots, from the first one, hold datagrams that wait to be sent.
     used: usize,
     /// The header that tells the kernel which metadata to return with each received datagram.
     template: Box<msghdr>,

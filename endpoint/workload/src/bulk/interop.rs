@@ -40,7 +40,7 @@ const DIRECTORIES: [&str; 4] = ["www", "downloads", "certs", "logs"];
 /// Scripts of the runner's base image that start scripts call; they set up its network and wait for its simulator.
 const SCRIPTS: [&str; 2] = ["setup.sh", "wait-for-it.sh"];
 
-/// How many levels of directories below its log directory a program's logs are kept.
+/// The depth of subdirectories of a program's log directory from which logs are kept.
 const LOGGED_DEPTH: u32 = 2;
 
 /// The most bytes that the programs may log.
@@ -267,7 +267,7 @@ pub(super) fn difference(content: &Content, left: &[Record]) -> Result<Option<St
     Ok(differs.then(|| format!("the client's program left a file whose SHA-256 is {}, not {original}", left.sha256)))
 }
 
-/// Copies the files of a directory that are not empty, without following links.
+/// Copies the non-empty files of a directory, without following links.
 ///
 /// # Arguments
 /// * `depth` - how many directories below it are copied as well.

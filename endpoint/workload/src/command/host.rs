@@ -42,7 +42,7 @@ pub struct RunPlace<'a> {
 /// A program to start on a host.
 pub(crate) struct ProgramOf<'a> {
     argv: &'a [String],
-    /// How to see that the program is ready; not used for a client.
+    /// How to detect that the program is ready; not used for a client.
     pub ready: &'a Ready,
 }
 

@@ -6,7 +6,7 @@
 
 use netwarp_wire::job::PageResource;
 
-/// Which resources of a page have arrived, have run, and can be requested.
+/// Tracks which resources of a page have arrived, have run, and can be requested.
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     resources: &'a [PageResource],

@@ -15,7 +15,7 @@ use super::priority::Priority;
 /// The field with the client's number for the connection, by which the records of both ends are matched.
 const CONNECTION_NUMBER: HeaderName = HeaderName::from_static("netwarp-connection");
 
-/// The field with the run's token. By it a server recognises its client, where hosts outside the run could reach the
+/// The field with the run's token, by which a server recognises its client if hosts outside the run could reach the
 /// server.
 const TOKEN: HeaderName = HeaderName::from_static("netwarp-token");
 

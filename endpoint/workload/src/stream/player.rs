@@ -44,7 +44,7 @@ pub(super) struct WantedSegment {
     pub is_first: bool,
 }
 
-/// Identifies a request that was sent. By it the player recognises segments that it no longer wants after a seek.
+/// Identifies a request that was sent, so that the player recognises segments that it no longer wants after a seek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestId(u32);
 

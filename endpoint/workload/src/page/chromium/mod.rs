@@ -49,7 +49,7 @@ const USUAL: [&str; 20] = [
     "--user-data-dir=/tmp/chromium",
 ];
 
-/// How long the browser must report no events after its load event until the load counts as complete, in nanoseconds:
+/// The time without events, after the browser's load event, after which the load counts as complete, in nanoseconds:
 /// scripts could still request something.
 const QUIET_NS: u64 = 2_000_000_000;
 
