@@ -148,8 +148,8 @@ mod tests {
 
     use super::*;
 
-    /// The test itself, which `cargo test` runs in a separate process (see below): holding the clock affects the whole
-    /// process, so no other test may run there meanwhile.
+    /// Tests the held clock. Run by [`held_clock_stands_still_until_epoll_wait`] in a separate process, because holding
+    /// the clock affects all tests of a process.
     #[test]
     #[ignore = "run by held_clock_stands_still_until_epoll_wait, alone in its process"]
     fn child() {

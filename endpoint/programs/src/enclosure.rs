@@ -123,7 +123,7 @@ const SET_DELEGATION: u32 = 1040;
 /// The bits of a socket's type that are not flags (`SOCK_TYPE_MASK` of `include/linux/net.h`).
 const SOCKET_TYPE: u32 = 0xf;
 
-/// A kind of enclosure: which namespaces it has.
+/// The namespaces that an enclosure has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kind {
     /// Whether the enclosure has a user namespace; without one, the caller must be root.

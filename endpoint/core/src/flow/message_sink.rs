@@ -110,7 +110,7 @@ impl MessageSink {
         }
     }
 
-    /// Returns the record of the messages that arrived, as responses.
+    /// Returns the record of the responses that arrived.
     pub fn into_responses(self) -> Record {
         let (unit, direction) = (FlowUnit::Response, self.flow.direction);
         Record::FlowStats(self.messages.into_record(unit, direction, None, self.epoch_ns))

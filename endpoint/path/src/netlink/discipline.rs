@@ -66,7 +66,7 @@ struct Interface {
     name: &'static str,
     limit: Limit,
     ecn: Ecn,
-    /// The offsets of the counts of marked packets in its statistics (`struct tc_*_xstats`).
+    /// The offsets of the counts of marked packets in the qdisc's statistics (`struct tc_*_xstats`).
     marked_at: &'static [usize],
 }
 

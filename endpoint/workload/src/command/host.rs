@@ -68,7 +68,8 @@ impl<'a> RunPlace<'a> {
         Self { meaning, ..self }
     }
 
-    /// Returns the directory in which programs start. A path on the client's host has no meaning on another one.
+    /// Returns the directory in which programs start: the job's, or the home directory on the other host of a remote
+    /// run, where the job's path need not exist.
     fn working_directory(self, command: &Command) -> &str {
         if self.directory.is_some() { &command.working_directory } else { HOME }
     }

@@ -1,5 +1,5 @@
-//! The content of a page at its server: files, or bytes made from the seed, different for each resource. Pure but for
-//! reading files.
+//! The content of a page at its server: files, or bytes made from the seed, different for each resource. Pure except
+//! for reading files.
 
 use std::collections::HashMap;
 

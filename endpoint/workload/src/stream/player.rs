@@ -307,7 +307,7 @@ impl Draws {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Draws an integer below `end`, uniformly but for a bias of 2⁻³²: the upper half of the product of `end` and a
+    /// Draws an integer below `end`, uniformly except for a bias of 2⁻³²: the upper half of the product of `end` and a
     /// random number (Lemire: Fast Random Integer Generation in an Interval, 2019).
     fn below(&mut self, end: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u32
