@@ -125,7 +125,7 @@ class Pattern(Wire):
 Extraction = Annotated[
     JsonValue | Pattern,
     Field(discriminator="kind"),
-    Meaning("Where in a program's output a number is."),
+    Meaning("The way to find a number in a program's output."),
 ]
 
 
@@ -159,7 +159,7 @@ class ReadyFile(Wire):
 Ready = Annotated[
     Listening | Line | ReadyFile,
     Field(discriminator="kind"),
-    Meaning("How to see that a server is ready for its client."),
+    Meaning("How to detect that a server is ready for its client."),
 ]
 
 

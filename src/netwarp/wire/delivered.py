@@ -138,7 +138,8 @@ Moment = Annotated[
         {
             "before": "Before the run: the network alone.",
             "after": "After the run: the network alone.",
-            "imposed": "After the workload, with what the hosts imposed still in force.",
+            "imposed": "After the workload, while the impairments that the hosts imposed are in "
+            "force.",
         },
     ),
 ]

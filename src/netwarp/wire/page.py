@@ -26,13 +26,13 @@ ResourceType = Annotated[
     Meaning(
         "The role of a resource in its page.",
         {
-            "document": "The page's HTML, or that of a frame in it.",
+            "document": "The HTML of the page, or of a frame in it.",
             "stylesheet": "CSS.",
             "script": "JavaScript.",
             "image": "An image, of any format.",
             "font": "A web font.",
             "fetch": "Data that a script fetches.",
-            "other": "A resource of none of the other types.",
+            "other": "A resource of any other type.",
         },
     ),
 ]

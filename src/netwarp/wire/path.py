@@ -43,7 +43,7 @@ DisciplineKind = Annotated[
             "codel": "CoDel (RFC 8289): one queue.",
             "fq_codel": "CoDel on a queue for each flow (RFC 8290).",
             "fq": "A queue for each flow, served in turn; drops when full.",
-            "cake": "CAKE: its own shaper, a queue for each flow within each host's share.",
+            "cake": "CAKE: has its own shaper, and a queue for each flow within each host's share.",
             "pie": "PIE (RFC 8033).",
             "red": "Adaptive RED (Floyd, Gummadi, Shenker 2001).",
             "dualpi2": "Dual-queue coupled AQM for L4S (RFC 9332).",

@@ -64,7 +64,7 @@ class CutSegment(Wire):
 CutCause = Annotated[
     Literal["seek", "end"],
     Meaning(
-        "Why a player gave a segment up.",
+        "Why a player abandoned a segment.",
         {"seek": "The viewer moved the play position.", "end": "The viewer's session was over."},
     ),
 ]

@@ -12,7 +12,8 @@ from netwarp.wire.transport import Resume, TransportKind
 Side = Annotated[
     Literal["client", "server"],
     Meaning(
-        "One end of a path.", {"client": "The side that dials.", "server": "The side that listens."}
+        "One end of a path.",
+        {"client": "The side that connects.", "server": "The side that listens."},
     ),
 ]
 

@@ -25,27 +25,28 @@ TransportKind = Annotated[
 Model = Annotated[
     Literal["kernel", "ns3", "ns3default"],
     Meaning(
-        "Whether transport and path are the kernel's, or models of the simulator ns-3.",
+        "The implementation of transport and path: the kernel's, or a model of the simulator ns-3.",
         {
-            "kernel": "The kernel's transport, and its path.",
-            "ns3": "ns-3's, set up like Linux: CUBIC, SACK, ten segments of what the MTU allows as "
-            "the initial window, a smallest time-out of 200 ms. Client, router and server are "
+            "kernel": "The kernel's transport and path.",
+            "ns3": "ns-3's models, configured like Linux: CUBIC, SACK, an initial window of ten "
+            "full-size segments, a smallest time-out of 200 ms. Client, router and server are "
             "joined by point-to-point links; the router's queue is the path's.",
-            "ns3default": "ns-3's as it comes: segments of 536 bytes, buffers of 128 KiB. Client "
-            "and server share a CSMA link of the path's rate and delay, which carries one packet "
-            "at a time for both directions; its queues are ns-3's own, whatever the path's is.",
+            "ns3default": "ns-3's models with their defaults: segments of 536 bytes, buffers of "
+            "128 KiB. Client and server share a CSMA link of the path's rate and delay, which "
+            "carries one packet at a time for both directions; its queues are ns-3's own, "
+            "whatever the path's is.",
         },
     ),
 ]
 Resume = Annotated[
     Literal["none", "1rtt", "0rtt"],
     Meaning(
-        "How connections resume sessions of earlier transfers' connections, never of their own "
-        "transfer's. Early data can be replayed: whoever has a copy of a client's first flight "
+        "How connections resume sessions: only those of an earlier transfer, never one of the "
+        "same transfer. Early data can be replayed: whoever has a copy of a client's first flight "
         "can send it to the server again (RFC 8446, section 8), so it is only for requests that "
         "may be answered twice.",
         {
-            "none": "Nothing: every handshake is a full one.",
+            "none": "No resumption: every handshake is a full one.",
             "1rtt": "TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.",
             "0rtt": "Tickets with early data (RFC 8446, 2.3); for TCP, Fast Open (RFC 7413).",
         },
@@ -56,8 +57,8 @@ Reconnect = Annotated[
     Meaning(
         "What happens to open connections when the client's address changes.",
         {
-            "new": "Connections are given up: the client opens new ones, and every unfinished "
-            "content continues at the byte reached.",
+            "new": "Connections are given up: the client opens new ones, and unfinished content "
+            "continues at the byte reached.",
             "migrate": "Connections continue over the new address: QUIC's migration (RFC 9000, "
             "section 9), SCTP's dynamic address reconfiguration (RFC 5061), MPTCP's subflows (RFC "
             "8684, 3.2).",

@@ -18,8 +18,8 @@ Dial = Annotated[
     Meaning(
         "The order in which several connections are opened.",
         {
-            "sequential": "One after another: each when the one before is connected.",
-            "parallel": "All at the same time.",
+            "sequential": "One after another: each when the previous one is connected.",
+            "parallel": "All connections at the same time.",
         },
     ),
 ]
@@ -31,8 +31,8 @@ Done = Annotated[
         {
             "chunk": "The receiver answers each chunk with a byte on the chunk's stream.",
             "transfer": "The sender ends each stream after its chunk, and the receiver waits for "
-            "these ends. When it has everything, it confirms that with a byte on one more stream "
-            "of the connection, or closes the connections if they have no streams.",
+            "these ends. When it has all content, it confirms that with a byte on an additional "
+            "stream of the connection, or closes the connections if they have no streams.",
         },
     ),
 ]
@@ -91,7 +91,7 @@ class InteropCase(Wire):
 ViewerClock = Annotated[
     Literal["play", "wall"],
     Meaning(
-        "By which time a viewer counts.",
+        "The clock that times a viewer's session.",
         {
             "play": "The time played: it stands still while nothing plays.",
             "wall": "The run's time since the client started, whether anything plays or not.",

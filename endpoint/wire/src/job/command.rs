@@ -40,7 +40,7 @@ pub struct Command {
     pub programs: Vec<HostProgram>,
 }
 
-/// How to see that a server is ready for its client.
+/// How to detect that a server is ready for its client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
@@ -89,7 +89,7 @@ pub struct PrintedMetric {
     pub host: Option<String>,
 }
 
-/// Where in a program's output a number is.
+/// The way to find a number in a program's output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]

@@ -78,7 +78,7 @@ pub struct PageResource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceType {
-    /// The page's HTML, or that of a frame in it.
+    /// The HTML of the page, or of a frame in it.
     Document,
     /// CSS.
     Stylesheet,
@@ -90,7 +90,7 @@ pub enum ResourceType {
     Font,
     /// Data that a script fetches.
     Fetch,
-    /// A resource of none of the other types.
+    /// A resource of any other type.
     Other,
 }
 

@@ -182,7 +182,7 @@ pub enum DisciplineKind {
     /// A queue for each flow, served in turn; drops when full.
     #[serde(rename = "fq")]
     Fq,
-    /// CAKE: its own shaper, a queue for each flow within each host's share.
+    /// CAKE: has its own shaper, and a queue for each flow within each host's share.
     #[serde(rename = "cake")]
     Cake,
     /// PIE (RFC 8033).

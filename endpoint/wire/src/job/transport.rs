@@ -90,28 +90,28 @@ pub enum Contract {
     Interop,
 }
 
-/// Whether transport and path are the kernel's, or models of the simulator ns-3.
+/// The implementation of transport and path: the kernel's, or a model of the simulator ns-3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Model {
-    /// The kernel's transport, and its path.
+    /// The kernel's transport and path.
     Kernel,
-    /// ns-3's, set up like Linux: CUBIC, SACK, ten segments of what the MTU allows as the initial window, a smallest
+    /// ns-3's models, configured like Linux: CUBIC, SACK, an initial window of ten full-size segments, a smallest
     /// time-out of 200 ms. Client, router and server are joined by point-to-point links; the router's queue is the
     /// path's.
     Ns3,
-    /// ns-3's as it comes: segments of 536 bytes, buffers of 128 KiB. Client and server share a CSMA link of the path's
-    /// rate and delay, which carries one packet at a time for both directions; its queues are ns-3's own, whatever the
-    /// path's is.
+    /// ns-3's models with their defaults: segments of 536 bytes, buffers of 128 KiB. Client and server share a CSMA
+    /// link of the path's rate and delay, which carries one packet at a time for both directions; its queues are ns-3's
+    /// own, whatever the path's is.
     Ns3default,
 }
 
-/// How connections resume sessions of earlier transfers' connections, never of their own transfer's. Early data can be
-/// replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446, section 8), so it
-/// is only for requests that may be answered twice.
+/// How connections resume sessions: only those of an earlier transfer, never one of the same transfer. Early data can
+/// be replayed: whoever has a copy of a client's first flight can send it to the server again (RFC 8446, section 8), so
+/// it is only for requests that may be answered twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Resume {
-    /// Nothing: every handshake is a full one.
+    /// No resumption: every handshake is a full one.
     #[serde(rename = "none")]
     None,
     /// TLS 1.3 session tickets (RFC 8446, 2.2), in TLS and in QUIC.
@@ -126,7 +126,7 @@ pub enum Resume {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reconnect {
-    /// Connections are given up: the client opens new ones, and every unfinished content continues at the byte reached.
+    /// Connections are given up: the client opens new ones, and unfinished content continues at the byte reached.
     New,
     /// Connections continue over the new address: QUIC's migration (RFC 9000, section 9), SCTP's dynamic address
     /// reconfiguration (RFC 5061), MPTCP's subflows (RFC 8684, 3.2).

@@ -96,9 +96,9 @@ pub enum Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dial {
-    /// One after another: each when the one before is connected.
+    /// One after another: each when the previous one is connected.
     Sequential,
-    /// All at the same time.
+    /// All connections at the same time.
     Parallel,
 }
 
@@ -108,8 +108,8 @@ pub enum Dial {
 pub enum Done {
     /// The receiver answers each chunk with a byte on the chunk's stream.
     Chunk,
-    /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has everything, it
-    /// confirms that with a byte on one more stream of the connection, or closes the connections if they have no
+    /// The sender ends each stream after its chunk, and the receiver waits for these ends. When it has all content, it
+    /// confirms that with a byte on an additional stream of the connection, or closes the connections if they have no
     /// streams.
     Transfer,
 }
@@ -206,7 +206,7 @@ pub enum Rule {
     Bola {},
 }
 
-/// By which time a viewer counts.
+/// The clock that times a viewer's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ViewerClock {

@@ -167,7 +167,7 @@ pub enum Moment {
     Before,
     /// After the run: the network alone.
     After,
-    /// After the workload, with what the hosts imposed still in force.
+    /// After the workload, while the impairments that the hosts imposed are in force.
     Imposed,
 }
 

@@ -51,7 +51,7 @@ pub struct CutSegmentRecord {
     pub cause: CutCause,
 }
 
-/// Why a player gave a segment up.
+/// Why a player abandoned a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CutCause {

@@ -36,7 +36,7 @@ pub struct ConnectionRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The side that dials.
+    /// The side that connects.
     Client,
     /// The side that listens.
     Server,
