@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 import sessions
-from netwarp.execution.cost import MESSAGE_CPU_S, NS3_LOAD_CPU_S, START_CPU_S, expected_cpu_s
+from netwarp.execution.cost import (
+    MESSAGE_CPU_S,
+    NS3_LOAD_CPU_S,
+    PROGRAM_CPU_S,
+    START_CPU_S,
+    expected_cpu_s,
+)
 from netwarp.transports import TRANSPORTS
-from support import job_of
+from netwarp.wire import job_from_json
+from netwarp.workloads import WORKLOADS
+from support import GOLDEN, job_of
 
 
 def test_a_run_costs_its_start_and_its_content() -> None:
@@ -105,3 +113,9 @@ def test_a_browser_costs_more_than_what_it_loads() -> None:
         "tls", workload=page | {"client": "chromium", "server": "caddy", "visit": "second"}
     )
     assert expected_cpu_s([own]) < 1 < expected_cpu_s([browser]) < expected_cpu_s([twice])
+
+
+def test_each_further_program_of_a_network_costs_more() -> None:
+    job = job_from_json((GOLDEN / "job-command-network.json").read_text())
+    assert len(WORKLOADS["command"].further_hosts(job.only)) == 1
+    assert expected_cpu_s([job]) == START_CPU_S + 2 * PROGRAM_CPU_S

@@ -26,8 +26,9 @@ HOSTS_CPU_S = 0.024
 and its two processes. It was measured in a run with 255 senders.
 """
 PROGRAM_CPU_S = 2.0
-"""CPU time in s of a run whose content is not known in advance, because its programs are not
-netwarp's."""
+"""CPU time in s of a client's and a server's program that are not netwarp's, and of each further
+program of a network: what they transfer is not known beforehand.
+"""
 MESSAGE_CPU_S = 20e-6
 """CPU time in s of each message of a flow in addition to that of its bytes: for its timer, its
 write and its read."""
@@ -110,7 +111,7 @@ def _workload_cpu_s(job: Job) -> float:
     workload = workload_of(job)
     content_bytes = workload.content_bytes(job)
     if content_bytes is None:
-        return START_CPU_S + PROGRAM_CPU_S
+        return START_CPU_S + PROGRAM_CPU_S * (1 + len(workload.further_hosts(job.only)))
     start_cpu_s = START_CPU_S + workload.programs_cpu_s(job)
     messages_cpu_s = workload.messages(job) * MESSAGE_CPU_S
     bytes_cpu_s = content_bytes / 1e6 * TRANSPORTS[job.only.transport.kind].cpu_s_per_mb
