@@ -158,6 +158,17 @@ def test_charts_that_were_never_in_sight_are_printed(browser: Browser, report: P
     page.close()
 
 
+def test_no_column_is_cut_off_on_paper(browser: Browser, report: Path) -> None:
+    """The table of numbers has a page of its own, A4 on its side: 297 mm less its margins."""
+    page = browser.new_page(viewport={"width": int((297 - 24) / 25.4 * 96), "height": 700})
+    page.goto(report.resolve().as_uri())
+    page.emulate_media(media="print")
+    table = page.locator("#numbers-table")
+    assert table.evaluate("each => each.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    assert table.evaluate("each => getComputedStyle(each.closest('section')).page") == "wide"
+    page.close()
+
+
 def test_a_figure_is_saved_from_the_page(visit: Visit, report: Path, tmp_path: Path) -> None:
     page = visit(report)
     begins = {"svg": b"<svg", "png": b"\x89PNG", "csv": b"panel,x,"}
