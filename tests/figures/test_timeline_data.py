@@ -328,8 +328,17 @@ def test_what_several_workloads_got_is_in_steps_that_they_have_in_common() -> No
     records = [goodput("one", 100, 50_000, 25_000), goodput("two", 200, 50_000)]
     one, two = workload_goodputs(job, records, 200_000_000)
     assert (one.name, two.name) == ("one", "two")
-    assert one.mbit_s == [(0.0, 4.0), (0.1, 2.0)]
-    assert two.mbit_s == [(0.0, 2.0), (0.1, 2.0)]
+    assert one.mbit_s == [(0.0, 4.0), (0.1, 2.0), (0.2, 2.0)], "the last step ends, too"
+    assert two.mbit_s == [(0.0, 2.0), (0.1, 2.0), (0.2, 2.0)]
+
+
+def test_a_short_run_has_the_steps_that_were_recorded() -> None:
+    job = wire.job_from_json((GOLDEN / "job-competing.json").read_text())
+    line = wire.Goodput(record="goodput", step_ns=10 * MS, bytes=(1000, 2000, 3000))
+    records = [wire.OfWorkload(record="of_workload", workload="one", line=line)]
+    (one,) = workload_goodputs(job, records, 30 * MS)
+    assert [t for t, _ in one.mbit_s] == pytest.approx([0, 0.01, 0.02, 0.03])
+    assert [rate for _, rate in one.mbit_s] == pytest.approx([0.8, 1.6, 2.4, 2.4])
 
 
 def samples_of_path(path: int, backlog_bytes: int) -> QueueSamples:

@@ -19,6 +19,10 @@ STEPS = 150
 """Number of time bins in which the goodput of several workloads is shown; with more, single bursts
 would hide the rates."""
 SHORTEST_STEP_NS = NS_PER_S // 10
+LEAST_STEPS = 20
+"""Number of steps of a short run, whose steps are shorter than `SHORTEST_STEP_NS` then, but not
+shorter than those that were recorded.
+"""
 
 
 @dataclass(frozen=True)
@@ -163,22 +167,24 @@ def workload_goodputs(job: Job, records: Sequence[Record], end_ns: int) -> list[
     """Return goodput over time for each workload that transfers content, all in the same time bins.
     Workloads to which the study gives one name are summed.
     """
-    step_ns = max(end_ns // STEPS, SHORTEST_STEP_NS)
-    starts_ns = range(0, max(end_ns, 1), step_ns)
     found: dict[str, list[Arrived]] = {}
     for view in workload_views(job, records):
         for goodput in view.run.of_kind(Goodput):
             found.setdefault(view.known_as, []).append(Arrived.of(goodput))
-    return [
-        WorkloadGoodput(
-            name,
-            [
-                (
-                    at_ns / NS_PER_S,
-                    8e3 * sum(each.between(at_ns, at_ns + step_ns) for each in arrived) / step_ns,
-                )
-                for at_ns in starts_ns
-            ],
-        )
-        for name, arrived in found.items()
+    recorded_ns = max((each.step_ns for arrived in found.values() for each in arrived), default=1)
+    shortest_ns = min(SHORTEST_STEP_NS, max(recorded_ns, end_ns // LEAST_STEPS))
+    step_ns = max(end_ns // STEPS, shortest_ns)
+    return [WorkloadGoodput(name, _steps(each, step_ns, end_ns)) for name, each in found.items()]
+
+
+def _steps(arrived: Sequence[Arrived], step_ns: int, end_ns: int) -> list[Point]:
+    """Return the rate in Mbit/s at which content arrived, step by step. The last value is repeated
+    at the end of its step, without which a step line would not show it.
+    """
+    starts_ns = range(0, max(end_ns, 1), step_ns)
+    rates = [
+        8e3 * sum(each.between(at_ns, at_ns + step_ns) for each in arrived) / step_ns
+        for at_ns in starts_ns
     ]
+    times_s = [at_ns / NS_PER_S for at_ns in (*starts_ns, starts_ns[-1] + step_ns)]
+    return list(zip(times_s, [*rates, rates[-1]], strict=True))
