@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from netwarp.claims.too_few import least_for_comparisons
 from netwarp.cli.program import app
 from netwarp.errors import InputError, StudyError
 from netwarp.sources import find_sources, load_sources
@@ -32,6 +33,12 @@ def test_run_says_that_it_leaves_controls_alone_and_what_runs_them(tmp_path: Pat
     alone = tmp_path / "alone.toml"
     alone.write_text(path.read_text())
     assert "where a source.toml beside the study names it" in not_run_text(load_study(alone))
+
+
+@pytest.mark.parametrize("name", sorted(shipped_studies()))
+def test_a_study_to_start_from_has_the_replicates_that_its_table_takes(name: str) -> None:
+    study = load_study(shipped_studies()[name])
+    assert study.replicates >= least_for_comparisons(study)
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])

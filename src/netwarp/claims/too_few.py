@@ -246,6 +246,15 @@ def too_few_as_planned(
     return _too_few(study, cells, study.replicates, is_deciding=is_deciding, against=against)
 
 
+def least_for_comparisons(study: Study) -> int:
+    """Return the least number of replicates with which all comparisons of a study's table could
+    show a difference, if there were no spread; 0 if there are none of random cells.
+    """
+    cells = _planned(study, (), in_real_time=False)
+    compared = _random_comparisons(cells, next(iter(study.against), None))
+    return _least_of({}, compared, ALPHA)
+
+
 def too_few_in(study: Study, results: Results) -> list[TooFew]:
     """Return the questions that the replicates of these results cannot answer."""
     cells = [Planned(cell.factors, cell.is_random) for cell in results.cells]
