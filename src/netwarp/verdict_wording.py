@@ -64,8 +64,10 @@ def p_text(p: float) -> str:
 
 
 def favourable(comparison: Comparison, metric: str) -> bool | None:
-    """Return whether the contender is better; None if nothing was decided."""
-    if not comparison.verdict.decided:
+    """Return whether the contender is better; None if nothing was decided, or if neither larger
+    nor smaller values of the metric are better.
+    """
+    if not comparison.verdict.decided or metric_named(metric).better == "neither":
         return None
     return (comparison.verdict is Verdict.LESS) == less_is_better(metric)
 

@@ -392,3 +392,6 @@ def test_colour_follows_the_size_of_a_difference(ratio: float, classes: str) -> 
     second = {0: Sample(ratio, 0, random=False), 1: Sample(ratio, 1, random=False)}
     contender = ContenderResult(made.cells[0], "quic", compare(first, second))
     assert mark_class(contender, compared) == classes
+    of_a_share = replace(compared, metric="share_ratio")
+    neutral = classes.replace("worse", "other").replace("better", "other")
+    assert mark_class(contender, of_a_share) == neutral, "neither side of a share is better"

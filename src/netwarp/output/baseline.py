@@ -267,10 +267,9 @@ def _standing_of(
         return Standing.UNCHANGED
     if verdict is Verdict.EQUIVALENT or _is_within(before, now, relevant):
         return Standing.WITHIN
-    better = None if verdict in WITHHELD else favourable(change.comparison, metric)
-    if better is None:
+    if verdict in WITHHELD or not verdict.decided:
         return Standing.UNDECIDED
-    return Standing.BETTER if better else Standing.WORSE
+    return Standing.BETTER if favourable(change.comparison, metric) else Standing.WORSE
 
 
 def _is_lost(before: Samples, now: Samples) -> bool:

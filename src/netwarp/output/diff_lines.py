@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from netwarp.estimate.stats import Estimate
+from netwarp.output.styles import verdict_style
 from netwarp.results.undecided import open_text
-from netwarp.verdict_wording import favourable, verdict_text
+from netwarp.verdict_wording import verdict_text
 from netwarp.wording import cell_text, cells_text, mean_text, number, number_of_cells, quantity
 
 if TYPE_CHECKING:
@@ -38,12 +39,13 @@ def difference_lines(found: Sequence[Difference], width: int) -> list[Text]:
 
 def _lines_of_one(found: Difference, width: int) -> Iterator[Text]:
     for cell in found.changed:
-        better = favourable(cell.comparison, found.metric)
         values = f"    {both_text(cell, found)}"
         verdict = verdict_text(cell.comparison, found.metric)
         between = ", " if len(values) + len(verdict) + 2 <= width else "\n    "
         yield Text(cell_text(cell.factors, ", "), style="bold")
-        yield Text.assemble(values, between, (verdict, "green" if better else "yellow"))
+        yield Text.assemble(
+            values, between, (verdict, verdict_style(cell.comparison, found.metric))
+        )
     title = quantity(found.metric, 1).title.lower()
     if found.against:
         title += f", against {cell_text(found.against, ', ')},"

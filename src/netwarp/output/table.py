@@ -23,10 +23,11 @@ from netwarp.measurement_notes import (
 from netwarp.metrics import metric_named, workload_and_metric
 from netwarp.output.claim_lines import claim_lines
 from netwarp.output.expectation_lines import expectation_lines
+from netwarp.output.styles import verdict_style
 from netwarp.results import Results
 from netwarp.results.comparisons import Comparisons, ContenderResult, metrics_beside
 from netwarp.results.undecided import undecided_text
-from netwarp.verdict_wording import favourable, verdict_text
+from netwarp.verdict_wording import verdict_text
 from netwarp.wording import (
     SECOND_PATH,
     Quantity,
@@ -331,6 +332,5 @@ def _line(
 def _verdict(contender: ContenderResult, compared: Comparisons) -> Text:
     if contender.comparison is None:
         return Text("")
-    better = favourable(contender.comparison, compared.metric)
-    style = {True: "green", False: "yellow", None: "dim"}[better]
+    style = verdict_style(contender.comparison, compared.metric)
     return Text(verdict_text(contender.comparison, compared.metric), style=style)

@@ -74,7 +74,7 @@ class GridCell:
     head: str
     """Heading of the cell's column; a narrow screen shows it beside the verdict."""
     mark: str
-    """CSS class that colours the cell: better, worse or even."""
+    """CSS class that colours the cell: better, worse, other or even."""
     short: str
     full: str
 
@@ -132,12 +132,13 @@ SLIGHT, STRONG = 1.1, 2.0
 
 
 def mark_class(contender: ContenderResult, compared: Comparisons) -> str:
-    """Return the CSS classes of a verdict: better or worse, and the size of the difference."""
+    """Return the CSS classes of a verdict: better, worse or, if neither is, another; and the size
+    of the difference.
+    """
     comparison = contender.comparison
-    better = favourable(comparison, compared.metric) if comparison else None
-    if comparison is None or better is None:
+    if comparison is None or not comparison.verdict.decided:
         return "even"
-    side = "better" if better else "worse"
+    side = {True: "better", False: "worse", None: "other"}[favourable(comparison, compared.metric)]
     if comparison.scale == "difference" or not comparison.effect:
         return side
     ratio = max(comparison.effect, 1 / comparison.effect)
