@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 import pytest
 
 from browser.ui_page import served
+from netwarp.ui.access import SHOWN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -53,7 +55,8 @@ def visit_ui(browser: Browser, address: str) -> Iterator[Open]:
         page.set_default_timeout(LIMIT_MS)
         page.on("console", lambda message: trouble.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("request", lambda request: _note_outside(request.url, (address,), trouble))
+        inside = (address, urljoin(address, f"/{SHOWN}/"))
+        page.on("request", lambda request: _note_outside(request.url, inside, trouble))
         page.goto(address + path)
         return page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from netwarp.ui.access import OWN, REPORT, why_refused
+from netwarp.ui.access import OWN, report_policy, why_refused
 
 PORT, TOKEN = 8080, "abcDEF123"
 HOST = {"host": "127.0.0.1:8080"}
@@ -44,8 +44,18 @@ def test_the_pages_are_answered(headers: dict[str, str]) -> None:
 
 
 def test_pages_fetch_nothing_from_elsewhere_and_reports_reach_nothing() -> None:
-    for policy in (OWN, REPORT):
+    of_reports = report_policy(["draw();"])
+    for policy in (OWN, of_reports):
         assert "default-src 'none'" in policy
         assert "http" not in policy
-    assert "unsafe-inline" not in OWN.partition("script-src")[2].partition(";")[0]
-    assert "allow-same-origin" not in REPORT
+        assert "unsafe-inline" not in policy.partition("script-src")[2].partition(";")[0]
+    assert "allow-same-origin" not in of_reports
+    # printf 'draw();' | openssl dgst -sha256 -binary | base64
+    assert "'sha256-Nrzt+Ak9TKllQ0f6KxPbgRgME4RTzfjVUaOmcylYOV8='" in of_reports
+
+
+def test_a_document_has_an_address_without_the_token() -> None:
+    assert why_refused("GET", "/shown/a-key", HOST, PORT, TOKEN) is None
+    assert "another origin" in str(
+        why_refused("GET", "/shown/a-key", HOST | {"origin": "null"}, PORT, TOKEN)
+    )

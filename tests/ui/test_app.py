@@ -30,7 +30,8 @@ ELSEWHERE = (
 
 
 def get(lanes: Lanes, folder: Path, address: str) -> tuple[int, str]:
-    """Ask for an address below the token; returns the status and the text of the answer.
+    """Ask for an address below the token; returns the status and the text of the answer, of the
+    document to which it redirects if it does.
 
     Args:
         lanes: the questions of all pages.
@@ -38,9 +39,10 @@ def get(lanes: Lanes, folder: Path, address: str) -> tuple[int, str]:
         address: path and query, quoted.
     """
     path, _, query = address.partition("?")
+    app = application(lanes, folder, PORT, TOKEN)
     sent: list[dict[str, Any]] = []
 
-    async def ask() -> None:
+    async def ask(path: str) -> None:
         async def receive() -> Any:
             await anyio.sleep_forever()
 
@@ -48,13 +50,18 @@ def get(lanes: Lanes, folder: Path, address: str) -> tuple[int, str]:
             sent.append(message)
 
         scope = {
-            "type": "http", "method": "GET", "path": f"/{TOKEN}/{unquote(path)}",
-            "raw_path": f"/{TOKEN}/{path}".encode(), "root_path": "", "headers": [HOST],
+            "type": "http", "method": "GET", "path": unquote(path),
+            "raw_path": path.encode(), "root_path": "", "headers": [HOST],
             "query_string": query.encode(), "asgi": {"version": "3.0", "spec_version": "2.3"},
         }  # fmt: skip
-        await application(lanes, folder, PORT, TOKEN)(scope, receive, send)
+        await app(scope, receive, send)
 
-    anyio.run(ask)
+    anyio.run(ask, f"/{TOKEN}/{path}")
+    if sent and sent[0]["status"] == 303:
+        place = dict(sent[0]["headers"])[b"location"].decode()
+        assert TOKEN not in place, "who wrote the document learns its address"
+        sent.clear()
+        anyio.run(ask, place)
     body = b"".join(message.get("body", b"") for message in sent)
     return (sent[0]["status"] if sent else 0), body.decode()
 

@@ -5,7 +5,9 @@ A page of another site can have links to this server, and a name of that site ca
 server's own, and the path must begin with the token. Pure: headers and paths in, a reason out.
 """
 
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
 from hmac import compare_digest
 
 HEADERS = {
@@ -24,11 +26,28 @@ OWN = (
 """Content security policy of the pages: nothing is loaded from elsewhere, and no text is run as
 code.
 """
-REPORT = (
-    "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'"
-    " 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; frame-ancestors 'self'"
-)
-"""Content security policy of reports: each is isolated from the pages, and cannot send anything."""
+SHOWN = "shown"
+"""First part of the addresses of reports and scorecards, in place of the token. What follows it is
+as hard to guess, and gives one document alone.
+"""
+
+
+def report_policy(scripts: Iterable[str]) -> str:
+    """Return the content security policy of reports: each is isolated from the pages, runs no
+    scripts but these, and cannot send anything.
+
+    Vega compiles expressions of charts, which takes `unsafe-eval`.
+
+    Args:
+        scripts: the texts of the scripts that run, exactly as they stand in a report.
+    """
+    hashes = (b64encode(sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes)
+    return (
+        "sandbox allow-scripts allow-downloads; default-src 'none';"
+        f" script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:;"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    )
 
 
 def why_refused(
@@ -53,7 +72,7 @@ def why_refused(
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return "pages of another site get nothing here"
     first = path.split("/")[1] if path.startswith("/") else ""
-    if not compare_digest(first.encode(), token.encode()):
+    if first != SHOWN and not compare_digest(first.encode(), token.encode()):
         return "the token is missing: open the address that `netwarp ui` printed"
     if method not in ("GET", "HEAD", "POST"):
         return f"no {method}"

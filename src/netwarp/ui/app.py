@@ -21,10 +21,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingR
 from starlette.routing import Mount, Route
 
 from netwarp.errors import InputError, NetwarpError
-from netwarp.ui.access import HEADERS, OWN, REPORT, why_refused
+from netwarp.ui.access import HEADERS, OWN, SHOWN, why_refused
 from netwarp.ui.asked import Asked, import_what_runs
 from netwarp.ui.lanes import Lanes
 from netwarp.ui.memory import return_memory
+from netwarp.ui.shown import ShownDocuments
 from netwarp.version import __version__
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
         Route("/play/{lane}/{name}", pages.play),
     ]
     inner = Starlette(
-        routes=[Mount(f"/{token}", routes=routes)],
+        routes=[Mount(f"/{token}", routes=routes), Route(f"/{SHOWN}/{{key}}", pages.shown.show)],
         exception_handlers={NetwarpError: _refused},
     )
     return Guarded(inner, port, token)
@@ -113,6 +114,7 @@ class Pages:
 
     def __init__(self, lanes: Lanes, folder: Path) -> None:
         self._lanes, self._folder = lanes, folder
+        self.shown = ShownDocuments()
 
     def what_if(self, request: Request) -> Response:
         """Return the page on which a user changes options of a comparison (knobs)."""
@@ -186,7 +188,7 @@ class Pages:
         from netwarp.ui.studies import kept_at
 
         path = kept_at(self._folder, request.path_params["name"])
-        return report_response(open_run(path).report().read_text(encoding="utf-8"))
+        return self.shown.redirect(open_run(path).report())
 
     def inside(self, request: Request) -> Response:
         """Return the first replicates of a run directory over time, and the names of its cells."""
@@ -221,7 +223,7 @@ class Pages:
         name = request.path_params["path"]
         if name not in scorecards(self._folder):
             raise InputError(f"{name}: no scorecard in {self._folder}")
-        return report_response((self._folder / name).read_text(encoding="utf-8"))
+        return self.shown.redirect(self._folder / name)
 
     def diff(self, request: Request) -> Response:
         """Return the differences between two run directories."""
@@ -250,7 +252,7 @@ class Pages:
         """Return the report of a comparison that a page has run; it is drawn at the first
         request.
         """
-        return report_response(self._run(request).report().read_text(encoding="utf-8"))
+        return self.shown.redirect(self._run(request).report())
 
     def over_time(self, request: Request) -> Response:
         """Return the first replicates of a comparison that a page has run, drawn over time."""
@@ -326,15 +328,6 @@ async def _lines(asked: Asked) -> AsyncIterator[str]:
     while (event := await to_thread.run_sync(asked.next_event, abandon_on_cancel=True)) is not None:
         yield f"event: {event[0]}\ndata: {json.dumps(event[1])}\n\n"
     yield "event: done\ndata: {}\n\n"
-
-
-def report_response(text: str) -> Response:
-    """Return a report as a response; it may run its own scripts, and connect to nothing."""
-    return HTMLResponse(
-        text,
-        headers={"content-security-policy": REPORT},
-        background=BackgroundTask(return_memory),
-    )
 
 
 def page(name: str, **values: Any) -> Response:

@@ -1,0 +1,73 @@
+"""Serves reports and scorecards at addresses of their own, which do not tell the pages' token.
+
+Whoever wrote a run directory may have written its report, and what a document's own address is, its
+scripts, links and referrers know. So the pages' addresses redirect to one that gives this document
+alone, and only netwarp's own scripts run in it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from netwarp.run_files import read_text
+from netwarp.ui.access import SHOWN, report_policy
+from netwarp.ui.memory import return_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_KEPT = 100
+"""Most documents that have an address; an earlier one has to be opened again."""
+
+
+class ShownDocuments:
+    """The files of reports and scorecards that have been opened, by their addresses' last part."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, Path] = {}
+
+    def redirect(self, path: Path) -> Response:
+        """Return a redirection to the address of a document, which it keeps as long as it is among
+        the last ones that were opened.
+        """
+        key = next((key for key, known in self._paths.items() if known == path), None)
+        key = key or secrets.token_urlsafe(16)
+        self._paths.pop(key, None)
+        self._paths[key] = path
+        while len(self._paths) > MOST_KEPT:
+            del self._paths[next(iter(self._paths))]
+        return RedirectResponse(f"/{SHOWN}/{key}", 303)
+
+    def show(self, request: Request) -> Response:
+        """Return a document; it may run netwarp's own scripts, and connect to nothing."""
+        path = self._paths.get(request.path_params["key"])
+        if path is None:
+            return _not_found("this document is not open any more: open it again among the studies")
+        try:
+            text = read_text(path)
+        except (OSError, ValueError) as error:
+            return _not_found(f"read {path}: {error}")
+        return HTMLResponse(
+            text,
+            headers={"content-security-policy": _policy()},
+            background=BackgroundTask(return_memory),
+        )
+
+
+def _not_found(reason: str) -> Response:
+    return Response(f"{reason}\n", 404, media_type="text/plain")
+
+
+@cache
+def _policy() -> str:
+    from netwarp.report.chart_script import chart_script
+
+    own = files("netwarp").joinpath("report", "script.js").read_text(encoding="utf-8")
+    return report_policy((own, chart_script()))
