@@ -10,7 +10,7 @@ import pytest
 
 import support
 from netwarp.backends.replay import ReplayBackend
-from netwarp.errors import InputError, RunDirectoryError
+from netwarp.errors import InputError, RecordError, RunDirectoryError
 from netwarp.evaluation import load
 from netwarp.run_directory import JOB_FILE, RECORDS_FILE
 from netwarp.verification import NOTHING, first_difference, spread, verify
@@ -59,6 +59,21 @@ def test_the_first_difference_is_named(
 def test_equal_records_have_no_difference_and_other_blanks_are_one() -> None:
     assert first_difference(lines(START, END), lines(START, END)) is None
     assert first_difference(lines(START), json.dumps(START, separators=(",", ":"))) is not None
+
+
+@pytest.mark.parametrize("line", ["[" * 100_000, "[]", "nothing", "{}"])
+def test_a_line_that_is_no_record_is_a_difference(line: str) -> None:
+    found = first_difference(f"{line}\n", lines(START))
+    assert found is not None
+    assert found.line == 1
+
+
+def test_records_that_are_no_text_are_named(directories: tuple[Path, Path]) -> None:
+    kept, recorded = directories
+    for file in kept.glob("runs/*/records.jsonl"):
+        file.write_bytes(b"\xff\xfe{}\n")
+    with pytest.raises(RecordError, match=r"cannot read the records in .*records\.jsonl: 'utf-8'"):
+        verify(load(kept), ReplayBackend(recorded), runs=1)
 
 
 @pytest.fixture

@@ -38,11 +38,14 @@ from netwarp.run_files import (
 )
 from netwarp.run_provenance import readable_fields
 from netwarp.run_status import Status
+from netwarp.study_shape import wrong_table
 
 LOCK_FILE = ".lock"
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
+MOST_PLANNED_RUNS = 1_000_000
+"""Most lines of a plan that are read: many short ones would take much more memory than the file."""
 CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 PACKETS_FILE = "packets.csv"
@@ -283,7 +286,12 @@ class RunDirectory:
 
     def study(self) -> dict[str, Any] | None:
         """Return the study as tables; None if it was not written, or is damaged."""
-        return self._json_object(self.study_json)
+        raw = self._json_object(self.study_json)
+        wrong = None if raw is None else wrong_table(raw)
+        if wrong is not None:
+            self.damage[self.study_json] = wrong
+            return None
+        return raw
 
     def printed(self, run: str, name: str, most_bytes: int) -> tuple[str, int]:
         """Return the beginning of a program's output, and the output's size in bytes.
@@ -355,7 +363,10 @@ class RunDirectory:
         """
         self._refuse_linked_runs()
         try:
-            lines = lines_of(read_text(self.plan_file))
+            text = read_text(self.plan_file)
+            if text.count("\n") > MOST_PLANNED_RUNS:
+                raise ValueError(f"it has more than the {MOST_PLANNED_RUNS} lines that are read")
+            lines = lines_of(text)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError) as error:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import Backend, kernel_provenance
 from netwarp.backends.replay import kept_job_sha256
-from netwarp.errors import BackendError, InputError, RunDirectoryError
+from netwarp.errors import BackendError, InputError, RecordError, RunDirectoryError
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.file_trees import temporary_directory
 from netwarp.kernels_of_runs import kernel_key
 from netwarp.plan import PlannedRun, plan_study
 from netwarp.run_directory import RECORDS_FILE, RunDirectory
-from netwarp.run_files import lines_of, read_text
+from netwarp.run_files import lines_of, parse_json, read_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from netwarp.evaluation import RunData
 
 DEFAULT_RUNS = 8
@@ -193,14 +195,23 @@ def first_difference(kept: str, again: str) -> FirstDifference | None:
     for line, (a, b) in enumerate(zip_longest(lines_of(kept), lines_of(again)), start=1):
         if a == b:
             continue
-        if a is None or b is None:
-            kind = str(json.loads(a or b)["record"])
+        before, after = (None if each is None else _parsed(each) for each in (a, b))
+        if before is None or after is None:
+            kind = str((before or after or {}).get("record", "what is no record"))
             return FirstDifference(line, kind, a or NOTHING, b or NOTHING)
-        before, after = json.loads(a), json.loads(b)
-        kind = str(before["record"])
+        kind = str(before.get("record", "what is no record"))
         for field, x, y in _differing(before, after):
             return FirstDifference(line, f"{kind}{field}", x, y)
     return FirstDifference(1, "the order of fields or blanks", NOTHING, NOTHING)
+
+
+def _parsed(line: str) -> dict[str, Any] | None:
+    """Return a record as an object; None if the line, which may have been changed, is no object."""
+    try:
+        record = parse_json(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _differing(a: Any, b: Any, field: str = "") -> Iterator[tuple[str, str, str]]:
@@ -249,8 +260,15 @@ def _planned_again(data: RunData, names: Sequence[str]) -> list[PlannedRun]:
 
 
 def _both(run: str, kept: RunDirectory, again: RunDirectory) -> tuple[str, str]:
-    first, second = (read_text(each.run_path(run) / RECORDS_FILE) for each in (kept, again))
+    first, second = (_records_text(each.run_path(run) / RECORDS_FILE) for each in (kept, again))
     return first, second
+
+
+def _records_text(path: Path) -> str:
+    try:
+        return read_text(path)
+    except (OSError, ValueError) as error:
+        raise RecordError(f"cannot read the records in {path}: {error}") from None
 
 
 def _other_programs(then: dict[str, Any], backend: Backend) -> dict[str, tuple[str, str]]:

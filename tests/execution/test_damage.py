@@ -17,9 +17,11 @@ from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
 from netwarp.results.parquet import to_frame
-from netwarp.run_directory import RunDirectory
+from netwarp.run_directory import MOST_PLANNED_RUNS, RunDirectory
 from netwarp.run_files import file_sha256, write_text
 from netwarp.study import study_from_mapping
+from netwarp.study.study import StudyFile
+from netwarp.study_shape import LISTS_OF_TABLES, TABLES
 
 STUDY = support.STUDY | {"replicates": 1}
 RUNS = 24
@@ -360,3 +362,32 @@ def test_records_are_hashed_once(out: Path, monkeypatch: pytest.MonkeyPatch) -> 
     records = [path for path in hashed if path.name == "records.jsonl"]
     succeeded = [run for run in data.results.runs if run.outcome == "ok"]
     assert len(records) == len(set(records)) == len(succeeded)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [{"workload": True}, {"path": []}, {"factors": {"transport": "tcp"}}, {"link": [1]},
+     {"metrics": 3}, {"against": "tcp"}],
+)  # fmt: skip
+def test_a_study_whose_tables_are_none_is_named(out: Path, tables: dict[str, object]) -> None:
+    file = out / "study.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | tables))
+    directory = RunDirectory(out)
+    assert directory.study() is None
+    assert next(iter(tables)) in directory.damage[file].replace("a factor is", "factors: it is")
+
+
+def test_all_tables_of_a_study_are_checked() -> None:
+    kinds = {name: str(field.annotation) for name, field in StudyFile.model_fields.items()}
+    tables = {name for name, kind in kinds.items() if kind.startswith("dict[")}
+    assert tables <= set(TABLES)
+    lists = {name for name, kind in kinds.items() if "list[" in kind and name not in tables}
+    assert lists - {"metrics"} <= set(LISTS_OF_TABLES)
+
+
+def test_a_plan_of_too_many_lines_is_not_read(out: Path) -> None:
+    directory = RunDirectory(out)
+    with directory.plan_file.open("a") as file:
+        file.write("{}\n" * MOST_PLANNED_RUNS)
+    assert directory.plan_lines() == []
+    assert "lines that are read" in directory.damage[directory.plan_file]
