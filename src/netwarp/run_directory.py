@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
-from netwarp.plan_lines import RUN_NAME, intact_lines
+from netwarp.plan_lines import RUN_NAME, intact_lines, lines_of_plan
 from netwarp.regular_files import is_link, is_there
 from netwarp.run_files import (
     closed_to_others,
     file_sha256,
-    lines_of,
     make_folder,
     missing_folders,
     parse_json,
@@ -44,8 +43,6 @@ LOCK_FILE = ".lock"
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
-MOST_PLANNED_RUNS = 1_000_000
-"""Most lines of a plan that are read: many short ones would take much more memory than the file."""
 CONSOLE_FILE = "console.log"
 STATUS_FILE = "status.json"
 PACKETS_FILE = "packets.csv"
@@ -363,10 +360,7 @@ class RunDirectory:
         """
         self._refuse_linked_runs()
         try:
-            text = read_text(self.plan_file)
-            if text.count("\n") > MOST_PLANNED_RUNS:
-                raise ValueError(f"it has more than the {MOST_PLANNED_RUNS} lines that are read")
-            lines = lines_of(text)
+            lines = lines_of_plan(read_text(self.plan_file))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError) as error:

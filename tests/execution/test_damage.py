@@ -16,8 +16,9 @@ from netwarp import pipeline
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
+from netwarp.plan_lines import MOST_LINES
 from netwarp.results.parquet import to_frame
-from netwarp.run_directory import MOST_PLANNED_RUNS, RunDirectory
+from netwarp.run_directory import RunDirectory
 from netwarp.run_files import file_sha256, write_text
 from netwarp.study import study_from_mapping
 from netwarp.study.study import StudyFile
@@ -388,6 +389,6 @@ def test_all_tables_of_a_study_are_checked() -> None:
 def test_a_plan_of_too_many_lines_is_not_read(out: Path) -> None:
     directory = RunDirectory(out)
     with directory.plan_file.open("a") as file:
-        file.write("{}\n" * MOST_PLANNED_RUNS)
+        file.write("{}\n" * MOST_LINES)
     assert directory.plan_lines() == []
     assert "lines that are read" in directory.damage[directory.plan_file]

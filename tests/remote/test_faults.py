@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from netwarp.backends.remote import channel as channel_module
+from netwarp.backends.remote import connecting
 from netwarp.backends.remote import server as server_module
 from netwarp.backends.remote.admission import Limits
 from netwarp.backends.remote.channel import Channel, ChannelError, RefusedError
@@ -178,6 +179,18 @@ def test_a_client_that_does_not_keep_to_the_protocol_is_sent_away(
 def test_another_version_is_told_so(server: RunningServer) -> None:
     with pytest.raises(BackendError, match="install the same netwarp on both"):
         server.connect_version("9.9.9")
+
+
+def test_a_server_of_another_version_is_refused(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoken = connecting.PROTOCOL_VERSION
+    monkeypatch.setattr(connecting, "PROTOCOL_VERSION", spoken + 1)
+    monkeypatch.setattr(
+        connecting, "Hello", lambda endpoint, **_: Hello(version=spoken, endpoint=endpoint)
+    )
+    with pytest.raises(BackendError, match=f"speaks version {spoken} .*install the same netwarp"):
+        let_in(server)
 
 
 def test_one_client_at_a_time(server: RunningServer) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netwarp.errors import InputError
+from netwarp.errors import InputError, one_line
 from netwarp.execution.observer import Observer
 from netwarp.run_directory import RunDirectory, is_run_directory
 from netwarp.ui.asked import Asked, Event
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 MOST_DIRECTORIES = 200
 """Maximum number of run directories that are listed, beginning with the newest."""
+MOST_TITLE_CHARACTERS = 200
 SCORECARD = "scorecard.html"
 
 
@@ -93,7 +94,7 @@ def _described(path: Path) -> dict[str, Any]:
     study = directory.study() or {}
     return {
         "name": path.name,
-        "title": str(study.get("title", "")),
+        "title": one_line(str(study.get("title", "")), MOST_TITLE_CHARACTERS),
         "question": directory.question() or "",
         "runs": len(directory.kept_runs()),
         "planned": len(directory.plan_lines()),

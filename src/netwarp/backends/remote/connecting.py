@@ -67,7 +67,14 @@ def connect(server: tuple[str, int], identity: Identity, endpoint: str) -> Conne
         if channel.certificate not in identity.peers():
             raise BackendError(f"{where} shows a certificate that is not one of a paired host")
         channel.send(Hello(version=PROTOCOL_VERSION, endpoint=endpoint))
-        return Connected(channel, channel.receive(Welcome, CONNECT_TIMEOUT_S))
+        welcome = channel.receive(Welcome, CONNECT_TIMEOUT_S)
+        if welcome.version != PROTOCOL_VERSION:
+            channel.close()
+            raise BackendError(
+                f"{where} speaks version {welcome.version} of netwarp's protocol, this host version"
+                f" {PROTOCOL_VERSION}: install the same netwarp on both"
+            )
+        return Connected(channel, welcome)
     except RefusedError as error:
         channel.close()
         raise BackendError(f"{where} refuses: {error}") from None
