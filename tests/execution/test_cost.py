@@ -12,6 +12,7 @@ from netwarp.execution.cost import (
     NS3_LOAD_CPU_S,
     PROGRAM_CPU_S,
     START_CPU_S,
+    Expected,
     expected_cpu_s,
 )
 from netwarp.transports import TRANSPORTS
@@ -119,3 +120,8 @@ def test_each_further_program_of_a_network_costs_more() -> None:
     job = job_from_json((GOLDEN / "job-command-network.json").read_text())
     assert len(WORKLOADS["command"].further_hosts(job.only)) == 1
     assert expected_cpu_s([job]) == START_CPU_S + 2 * PROGRAM_CPU_S
+
+
+def test_more_cpus_than_runs_do_not_shorten_them() -> None:
+    assert Expected(1, 3, 1, 10.0).wall_s(10**12) == Expected(1, 3, 1, 10.0).wall_s(2) == 5.0
+    assert Expected(1, 3, 3, 2.0).wall_s(4) == 2.0

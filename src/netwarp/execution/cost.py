@@ -54,8 +54,8 @@ class Expected:
     """CPU time in s of the runs that are not kept, and of evaluation and reports."""
 
     def wall_s(self, cpus: int) -> float:
-        """Estimate the wall time in s on this number of CPUs."""
-        return self.cpu_s / cpus
+        """Estimate the wall time in s on this number of CPUs, of which each run uses one."""
+        return self.cpu_s / max(1, min(cpus, self.runs - self.kept))
 
     def text(self, cpus: int | None, *, adds: bool) -> str:
         """Return the number of runs and their expected time as text.
