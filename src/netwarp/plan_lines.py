@@ -6,8 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from netwarp.run_files import lines_of
-
 RUN_NAME = re.compile(r"c\d+-r\d+")
 """Pattern of a run's name: its cell and its replicate."""
 _TYPES = {
@@ -18,15 +16,14 @@ MOST_LINES = 1_000_000
 """Most lines of a plan that are read: many short ones would take much more memory than the file."""
 
 
-def lines_of_plan(text: str) -> list[str]:
-    """Return the lines of a plan's file.
+def refuse_too_many_lines(text: str) -> None:
+    """Refuse the text of a plan that has too many lines.
 
     Raises:
-        ValueError: there are too many.
+        ValueError: it has.
     """
     if text.count("\n") > MOST_LINES:
         raise ValueError(f"it has more than the {MOST_LINES} lines that are read")
-    return lines_of(text)
 
 
 def intact_lines(lines: Sequence[str]) -> tuple[list[dict[str, Any]], str | None]:

@@ -21,11 +21,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netwarp.errors import RunDirectoryError, one_line
-from netwarp.plan_lines import RUN_NAME, intact_lines, lines_of_plan
+from netwarp.plan_lines import RUN_NAME, intact_lines, refuse_too_many_lines
 from netwarp.regular_files import is_link, is_there
 from netwarp.run_files import (
     closed_to_others,
     file_sha256,
+    lines_of,
     make_folder,
     missing_folders,
     parse_json,
@@ -360,7 +361,9 @@ class RunDirectory:
         """
         self._refuse_linked_runs()
         try:
-            lines = lines_of_plan(read_text(self.plan_file))
+            text = read_text(self.plan_file)
+            refuse_too_many_lines(text)
+            lines = lines_of(text)
         except (FileNotFoundError, NotADirectoryError):
             return []
         except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Checks whether `study.json` of a run directory has tables where netwarp writes tables."""
+"""Checks whether a run directory's study has tables where netwarp writes tables."""
 
 from collections.abc import Mapping
 from typing import Any

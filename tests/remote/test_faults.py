@@ -24,6 +24,7 @@ from netwarp.backends.remote.identity import open_identity
 from netwarp.backends.remote.messages import (
     LENGTH_BYTES,
     MOST_BYTES_OF_STRANGERS,
+    PROTOCOL_VERSION,
     Begin,
     CloseProbe,
     Ended,
@@ -184,7 +185,7 @@ def test_another_version_is_told_so(server: RunningServer) -> None:
 def test_a_server_of_another_version_is_refused(
     server: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoken = connecting.PROTOCOL_VERSION
+    spoken = PROTOCOL_VERSION
     monkeypatch.setattr(connecting, "PROTOCOL_VERSION", spoken + 1)
     monkeypatch.setattr(
         connecting, "Hello", lambda endpoint, **_: Hello(version=spoken, endpoint=endpoint)

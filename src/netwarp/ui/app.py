@@ -80,7 +80,7 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
         port: the port at which the pages are served.
         token: the token with which all paths of the pages begin.
     """
-    pages = Pages(lanes, folder)
+    pages = Pages(lanes, folder, token)
     routes = [
         Route("/", pages.what_if),
         Route("/lessons", pages.lessons),
@@ -112,9 +112,9 @@ def application(lanes: Lanes, folder: Path, port: int, token: str) -> Guarded:
 class Pages:
     """The pages, and the handlers of the requests that their scripts send."""
 
-    def __init__(self, lanes: Lanes, folder: Path) -> None:
+    def __init__(self, lanes: Lanes, folder: Path, token: str) -> None:
         self._lanes, self._folder = lanes, folder
-        self.shown = ShownDocuments()
+        self.shown = ShownDocuments(token)
 
     def what_if(self, request: Request) -> Response:
         """Return the page on which a user changes options of a comparison (knobs)."""

@@ -7,7 +7,7 @@ alone, and only netwarp's own scripts run in it.
 
 from __future__ import annotations
 
-import secrets
+import hmac
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from netwarp.ui.memory import return_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
+KEY_DIGITS = 32
 MOST_KEPT = 100
 """Most documents that have an address; an earlier one has to be opened again."""
 
@@ -30,15 +31,16 @@ MOST_KEPT = 100
 class ShownDocuments:
     """The files of reports and scorecards that have been opened, by their addresses' last part."""
 
-    def __init__(self) -> None:
+    def __init__(self, token: str) -> None:
+        """Make addresses that cannot be guessed without the pages' token, and do not tell it."""
+        self._token = token.encode()
         self._paths: dict[str, Path] = {}
 
     def redirect(self, path: Path) -> Response:
         """Return a redirection to the address of a document, which it keeps as long as it is among
         the last ones that were opened.
         """
-        key = next((key for key, known in self._paths.items() if known == path), None)
-        key = key or secrets.token_urlsafe(16)
+        key = hmac.new(self._token, bytes(path), "sha256").hexdigest()[:KEY_DIGITS]
         self._paths.pop(key, None)
         self._paths[key] = path
         while len(self._paths) > MOST_KEPT:
