@@ -12,7 +12,8 @@ use netwarp_wire::job::Distribution;
 /// The value of an entry for a deviation of one jitter (`NETEM_DIST_SCALE`).
 const SCALE: f64 = 8192.0;
 
-/// The number of entries of a table: the same as in iproute2's; the kernel takes at most 16384.
+/// The number of entries of a distribution's table for netem: the same as in iproute2's tables. The kernel accepts at
+/// most 16384.
 const ENTRIES: usize = 4096;
 
 /// The number of entries of the delay table for link-layer retransmissions (repairs): the most that the kernel takes

@@ -46,10 +46,11 @@ impl HostFiles {
         Ok(Self { mount_points: mount_points(&mounts), tmp })
     }
 
-    /// Builds a file system of programs from the machine's files, with layers over all of them.
+    /// Builds the file system that programs see: the machine's files, below layers in memory that receive what
+    /// programs write.
     ///
     /// # Arguments
-    /// * `files` - the file system that is built.
+    /// * `files` - which file system to build, and where.
     /// * `working_directory` - this directory remains visible even below a directory that programs otherwise see as
     ///   empty.
     ///

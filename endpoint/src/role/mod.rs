@@ -1,4 +1,5 @@
-//! The two role processes of a run: the server and the client, each in its own network namespace.
+//! The two role processes of a run, each in its own network namespace: the server, which accepts connections and serves
+//! them, and the client.
 //!
 //! A role reads [`Order`]s from its [`Orchestrator`], and answers with [`Message`]s.
 

@@ -301,8 +301,8 @@ impl Relay<'_> {
         due.into_iter().try_for_each(Pair::begin_client).stage("client")
     }
 
-    /// Returns whether clients have to wait for servers of other workloads. Installed programs, which take as long as
-    /// they take to get ready, neither wait nor are waited for.
+    /// Returns whether clients wait until the servers of all workloads are ready. Installed programs take no part in
+    /// this: it is not known how long they need to become ready.
     fn awaits_servers(&self) -> bool {
         self.begins_together && self.pairs.iter().any(|pair| !pair.is_program() && pair.awaits_server())
     }

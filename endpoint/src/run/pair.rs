@@ -41,7 +41,7 @@ pub(super) struct Pair<'a> {
     /// The client's order to begin, kept from when all servers are ready until the client's start time.
     client_begin: Option<Order>,
     client_began: bool,
-    /// The path to which the client attached last, if it has not been notified of that yet.
+    /// The path to which the client was attached last, if the client has not been notified yet.
     attached_to: Option<u32>,
     /// The roles that have reported that they have done their work.
     finished: Vec<Player>,

@@ -1,4 +1,5 @@
-//! Runs the endpoint's roles as the orchestrator does, over loopback.
+//! Runs the endpoint's roles as the orchestrator does, over loopback: starts them, sends their orders, and reads their
+//! messages and records.
 
 #![allow(dead_code, reason = "not every test file uses all of it")]
 

@@ -1,5 +1,5 @@
-//! The kernel's stream transports (TCP, MPTCP, SCTP, TLS over TCP): blocking code on its own threads, behind the
-//! asynchronous interface.
+//! The kernel's stream transports (TCP, MPTCP, SCTP, TLS over TCP) bind, listen, dial and move bytes here: blocking
+//! code on its own threads, behind the asynchronous interface.
 //!
 //! A system call is the most expensive operation in a guest (7 to 13 µs). With a blocking socket one call moves
 //! megabytes, whereas an event loop needs two calls for each wake-up. So bytes move in blocking calls, and only their

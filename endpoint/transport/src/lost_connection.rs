@@ -10,15 +10,15 @@ use super::socket::Socket;
 use super::tcp::info::TcpInfo;
 
 impl Socket {
-    /// Returns the real reason of a socket's error: replaces the kernel's error if it hides one of two time-outs or a
-    /// missing route.
+    /// Returns the real reason for a socket's error: replaces the kernel's error if the cause is one of two time-outs
+    /// or a missing route.
     ///
-    /// The first time-out: a kernel that has answered a SYN waits about a minute for the end of the handshake
-    /// (`net.ipv4.tcp_synack_retries`). Then it forgets the connection, and answers what arrives later with a reset.
-    /// The second: [`Self::has_lost_its_subflows`].
+    /// The first time-out is that of a handshake: a kernel that has answered a SYN waits about a minute for the
+    /// client's ACK (`net.ipv4.tcp_synack_retries`). Then it forgets the connection, and answers what arrives later
+    /// with a reset. The second is that of an MPTCP connection without subflows ([`Self::has_lost_its_subflows`]).
     ///
-    /// The missing route: if Fast Open has deferred a SYN for which there is no route, the kernel reports only
-    /// ECONNABORTED (`tcp_sendmsg_fastopen` in `net/ipv4/tcp.c`), which means something else for SCTP.
+    /// A missing route is hidden by Fast Open: if it has deferred a SYN for which there is no route, the kernel reports
+    /// only ECONNABORTED (`tcp_sendmsg_fastopen` in `net/ipv4/tcp.c`), which means something else for SCTP.
     pub(crate) fn explained(&self, error: io::Error) -> io::Error {
         match error.kind() {
             ErrorKind::ConnectionReset if TcpInfo::read(self).is_ok_and(|info| info.has_received_nothing()) => {

@@ -58,7 +58,8 @@ pub trait Stack: Sync {
         false
     }
 
-    /// Returns the sysctl that limits the memory of all sockets of this protocol together, if it is not TCP or UDP.
+    /// Returns the sysctl that limits the memory of all sockets of the stack's protocol together; `None` for TCP and
+    /// UDP, whose sysctls are known to every guest.
     fn memory_sysctl(&self) -> Option<&'static str> {
         None
     }

@@ -20,7 +20,8 @@ pub struct Sandbox<'a> {
     pub is_shared: bool,
     /// Whether the files that programs write are kept.
     pub keep: bool,
-    /// The most bytes that programs can write to files, where a guest's memory does not limit it.
+    /// The maximum number of bytes that programs can write to files if they run without a guest, whose memory would
+    /// limit it.
     pub written_bytes: u64,
     /// Additional host names of the server.
     pub server_names: &'a [&'a str],

@@ -1,6 +1,7 @@
-//! The common part of roles in Rust (`docs/role-protocol.md`): the pipes to the orchestrator, chunks, and the start.
+//! The common part of stacks' programs in Rust (`docs/role-protocol.md`): start, pipes to the orchestrator, and chunks
+//! of content.
 //!
-//! The messages on the pipes are defined in the crate `netwarp-wire`; a stack's own program adds its transport.
+//! A stack's own program only adds its transport. The messages on the pipes are defined in the crate `netwarp-wire`.
 
 #[cfg(feature = "tokio")]
 mod answered;

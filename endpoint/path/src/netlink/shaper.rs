@@ -37,8 +37,8 @@ const TICK_NS: u64 = 64;
 /// The rate of an open token bucket, in bytes per second: a full-size packet passes in less than a nanosecond.
 const OPEN_BYTE_S: u64 = 1 << 43;
 
-/// Returns the requests that add an `htb` with its class, and below it the token bucket, to a link, as the child of
-/// `parent`.
+/// Returns the requests that add a shaper to the link `index`, as a child of the qdisc `parent`: an `htb` with one
+/// class, and a token bucket (`tbf`) as the child of this class.
 pub(super) fn add_shaper(index: u32, parent: u32, shaper: &Shaper) -> Vec<Request> {
     // struct tc_htb_glob: version, rate2quantum, default class, debug, packets sent past all classes.
     let options = Attributes::new().put(TCA_HTB_INIT, &words(&[HTB_VERSION, 10, PACER_CLASS & 0xffff, 0, 0]));

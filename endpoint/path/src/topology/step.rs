@@ -89,7 +89,7 @@ pub enum BuildStep {
     Subflows {
         /// The host of the connections.
         host: Node,
-        /// The number of subflows that a connection may have in addition to its first.
+        /// The maximum number of additional subflows of a connection, not counting its first.
         more: u32,
         /// The host's addresses that it announces to its peers, so that they open subflows to these addresses.
         announced: Vec<IpAddr>,

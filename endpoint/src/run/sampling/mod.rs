@@ -46,7 +46,7 @@ struct SampledQueue {
     samples: Vec<(u64, QueueSample)>,
 }
 
-/// A sample of a connection.
+/// One sample of a connection: its time in nanoseconds after the run's epoch, and the state that was read then.
 struct Sampled {
     at_ns: u64,
     state: ConnectionState,

@@ -1,4 +1,5 @@
-//! `sctp`: the kernel's SCTP with one-to-one sockets (RFC 6458, section 4).
+//! `sctp`: the kernel's SCTP with one-to-one sockets (RFC 6458, section 4), as an association with one stream or with
+//! several, which then share the association.
 
 mod api;
 mod association;

@@ -28,7 +28,7 @@ impl Token {
         kind << 32 | u64::from(index)
     }
 
-    /// Decodes the number that the kernel returns.
+    /// Decodes the number of an operation, which the kernel returns with the operation's result.
     pub(crate) fn decode(data: u64) -> Self {
         let index = data as u32;
         match data >> 32 {

@@ -68,7 +68,7 @@ impl Job {
         self.alone().expect("a job of one workload is asked for its workload")
     }
 
-    /// Returns the same workload as [`Self::only`], for changing it.
+    /// Returns what [`Self::only`] returns, as mutable.
     pub fn only_mut(&mut self) -> &mut Exchange {
         match &mut self.workloads[..] {
             [one] => one,

@@ -133,7 +133,7 @@ pub enum Reconnect {
     Migrate,
 }
 
-/// Options of the kernel's TCP that differ between its generations.
+/// Settings of the kernel's TCP in which TCPs of different years differ.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct TcpOptions {

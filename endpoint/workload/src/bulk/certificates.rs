@@ -66,9 +66,9 @@ fn authority(name: &str) -> CertificateParams {
     authority
 }
 
-/// Returns one of the names that make a certificate long.
-fn long_name(place: usize) -> String {
-    let letter = char::from(b'a' + (place % 26) as u8);
+/// Returns the long DNS name number `index` of those that only make a certificate larger.
+fn long_name(index: usize) -> String {
+    let letter = char::from(b'a' + (index % 26) as u8);
     vec![letter.to_string().repeat(60); LONG_LABELS].join(".")
 }
 
