@@ -117,7 +117,7 @@ class _Walk:
         self._levels.append(level)
         for name in os.listdir(folder):
             branch = self._levels[0].entered if len(self._levels) > 1 else ""
-            with self._going_on():
+            with self._storing_first_error():
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     level.folders.append(name)
@@ -126,7 +126,7 @@ class _Walk:
     def _go_down(self) -> None:
         level = self._levels[-1]
         level.entered = level.folders.pop()
-        with self._going_on():
+        with self._storing_first_error():
             self._enter(os.open(level.entered, _FOLDER_FLAGS, dir_fd=self._here))
 
     def _go_up(self) -> None:
@@ -141,11 +141,11 @@ class _Walk:
         if (about.st_dev, about.st_ino) != level.identity:
             raise OSError(errno.ESTALE, "somebody moves its directories meanwhile")
         if self._leave is not None:
-            with self._going_on():
+            with self._storing_first_error():
                 self._leave(folder, level.entered)
 
     @contextmanager
-    def _going_on(self) -> Iterator[None]:
+    def _storing_first_error(self) -> Iterator[None]:
         """Context manager: store the first `OSError` that is raised in the block, and continue
         after it.
         """

@@ -14,7 +14,7 @@ CONSOLE_TAIL_BYTES = 64 << 10
 
 
 class Kept(Protocol):
-    """Access to the jobs and records of runs."""
+    """The interface of everything that gives access to the jobs and records of kept runs."""
 
     def job(self, run: str) -> Job | None:
         """Return a run's job; None if it was not kept."""
@@ -25,7 +25,7 @@ class Kept(Protocol):
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """Access to the directories of kept runs."""
+    """Gives access to the jobs and records of kept runs in their directories."""
 
     path: Path
 

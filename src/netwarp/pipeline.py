@@ -322,10 +322,10 @@ class _Executed:
 def default_directory(
     study: Study, plan: Sequence[PlannedRun], backend: Backend, files: FilesRead | None = None
 ) -> Path:
-    """Return the path of a directory whose name follows from what is run and where, so that the
-    same command finds it again.
+    """Return the path of the default run directory. Its name is made of the study, the selected
+    cells, the backend and the files that programs read, so the same command finds it again.
 
-    If it is unknown whether programs would do the same again, it is a new directory.
+    If it is unknown whether files that programs read have changed, the path is a new one.
     """
     # More replicates of the same study go to the same directory, and other questions are answered
     # from its results.

@@ -350,8 +350,9 @@ def _last_word(factor: str) -> str:
 
 
 def _of_workload(factor: str) -> tuple[str, str]:
-    """Split a factor of one of several workloads, links or hosts, or of the second path, into the
-    name of that and the factor within it. The factors of a link are named as those of a path.
+    """Split a factor such as `workload.NAME.size` into the name of its workload, link or host, and
+    the factor within it, which for a link is named as for a path. The name is "second path" for a
+    factor of the second path, and empty for a factor of none of these.
     """
     if factor.startswith(SECOND_PATH):
         return "second path", f"path.{factor.removeprefix(SECOND_PATH)}"

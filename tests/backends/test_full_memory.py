@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netwarp.backends.full_memory import with_lack_of_memory
+from netwarp.backends.full_memory import with_out_of_memory_reason
 from netwarp.run_status import Status
 
 KILLED = "Out of memory: Killed process {} ({}) total-vm:91452kB, anon-rss:81068kB, UID:0\n"
@@ -15,7 +15,7 @@ def reason(tmp_path: Path, console: str, outcome: str = "failed") -> str | None:
     status = Status("ok", None, 1.0, 1.0, 1 << 20, 1.0)
     if outcome == "failed":
         status = Status("failed", "client: killed by SIGKILL", 1.0, 1.0, 1 << 20, 1.0)
-    return with_lack_of_memory(status, tmp_path / "console.log", tmp_path).reason
+    return with_out_of_memory_reason(status, tmp_path / "console.log", tmp_path).reason
 
 
 def test_a_guest_whose_kernel_ended_programs_names_them_and_the_remedy(tmp_path: Path) -> None:

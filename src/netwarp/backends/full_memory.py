@@ -13,9 +13,9 @@ KILLED = re.compile(r"Out of memory: Killed process \d+ \((.*?)\) total-vm:")
 MOST_NAMES = 3
 
 
-def with_lack_of_memory(status: Status, console: Path, scratch: Path) -> Status:
-    """Return the status of a run. If the run failed because the memory of the host or of the guest
-    was full, a message about that is added.
+def with_out_of_memory_reason(status: Status, console: Path, scratch: Path) -> Status:
+    """Return the status of a run. If the run failed because the host or the guest ran out of
+    memory, its reason says so.
 
     Args:
         status: the status of the run; returned unchanged if the run did not fail, or memory was not

@@ -32,7 +32,8 @@ class Processes:
         name_spinner: Callable[[int], str] = lambda _: "",
         inherited: Sequence[int] = (),
     ) -> Ending:
-        """Run a program to its end, or until a bound is reached.
+        """Run a program until it ends by itself or is killed, because it has exceeded one of the
+        bounds on time without progress and on CPU time.
 
         Args:
             command: the program and its arguments. The program is killed when this process ends for

@@ -108,7 +108,9 @@ class ReplayBackend:
         """Do nothing: a replay starts no process."""
 
     def provenance(self) -> dict[str, Any]:
-        """The provenance of the recording, and its directory."""
+        """The provenance of the replayed runs: the directory in which they were recorded, and the
+        versions and hashes from its own provenance.
+        """
         recorded = self.directory.provenance()
         return {
             "replayed_from": str(self.directory.path),

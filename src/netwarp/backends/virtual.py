@@ -17,7 +17,7 @@ from typing import Any, Self
 from netwarp.backends.abilities import IN_GUESTS, beyond
 from netwarp.backends.cpus import free_cpu
 from netwarp.backends.fixed_addresses import FIXED_ADDRESSES, fixed_addresses
-from netwarp.backends.full_memory import with_lack_of_memory
+from netwarp.backends.full_memory import with_out_of_memory_reason
 from netwarp.backends.guest_files import (
     GuestKernel,
     endpoint_version,
@@ -217,7 +217,7 @@ class VirtualBackend:
             make_harmless(directory)
             remove(directory / ".uml")
         status = status_of(directory, ending)
-        return with_lack_of_memory(status, directory / CONSOLE_FILE, self.scratch)
+        return with_out_of_memory_reason(status, directory / CONSOLE_FILE, self.scratch)
 
     def stop(self) -> None:
         """Kill all guests."""

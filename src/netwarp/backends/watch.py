@@ -30,7 +30,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds beyond which a guest is killed.
+    """Limits on a guest's CPU time and on its time without progress, beyond which it is killed.
 
     If a guest program spins, the virtual clock stops for ever; this is detected by CPU time without
     progress. If a guest waits for the host, it uses no CPU time; this is detected by wall time

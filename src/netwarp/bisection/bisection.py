@@ -78,8 +78,8 @@ class Bisection:
         raise AssertionError("a search ends with culprits")
 
     def _begin(self, asked: Mapping[str, Any]) -> None:
-        """Read which commits were examined before; refuse a directory of a bisection with other
-        values of `asked`.
+        """Read which commits were examined before. Refuse the directory if it belongs to another
+        bisection, with other values of `asked`.
         """
         file = self.place / ASKED_FILE
         if file.is_file():

@@ -16,7 +16,7 @@ class Answer(StrEnum):
 
 @dataclass(frozen=True)
 class Examined:
-    """A commit that was examined."""
+    """A commit that was examined, with the answer."""
 
     commit: str
     answer: Answer
@@ -76,9 +76,13 @@ def what_next(bad: str, ranked: Sequence[str], skipped: Sequence[str]) -> Remain
 
 
 def _away_from(skipped: Sequence[str], open_: Sequence[str], ranked: Sequence[str]) -> str:
-    """Return the commit to test next: the one that divides the others best, or, because commits
-    that do not build are often neighbours, one that is the further away from it the more of its
-    neighbours were skipped.
+    """Return the commit to test next. If commits near the best one were skipped, a commit further
+    away is returned, because commits that do not build are often neighbours.
+
+    Args:
+        skipped: the commits that were skipped.
+        open_: the commits that can be tested, best first.
+        ranked: all remaining commits, best first: those that divide the others best.
     """
     beginning = ranked[: 2 * len(skipped)]
     near = sum(each in set(skipped) for each in beginning)

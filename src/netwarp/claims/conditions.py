@@ -24,7 +24,7 @@ Cell = TypeVar("Cell", bound=_WithFactors)
 
 @dataclass(frozen=True)
 class OpenCondition:
-    """A condition that is undecided; for a trend, one of its steps may be."""
+    """An undecided condition of a claim; of a trend, the undecided part may be a single step."""
 
     cells: frozenset[int]
     """Indices of the cells that the condition compares."""

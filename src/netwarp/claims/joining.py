@@ -156,7 +156,7 @@ def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> Cl
 
 
 def _mixed(says: Sequence[Says]) -> ClaimVerdict:
-    """Return the verdict on a claim whose conditions do not all show the same."""
+    """Return the verdict on a claim that does not have the same answer in all conditions."""
     seen = Counter(says)
     holds = sum(seen[each] for each in ("holds", "smaller", "larger", "direction", "partly"))
     if seen["depends"] or (holds and seen["reversed"]):

@@ -85,7 +85,7 @@ def _rounded(needed: int) -> int:
 
 
 def _group(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: float) -> str:
-    """Return as text the conditions that show the same."""
+    """Return as text the conditions in which a claim has the same answer."""
     in_full = len(found) <= MOST_IN_FULL
     parts = [
         f"{condition_text(condition)} ({each.found if in_full else _in_short(each)})"

@@ -145,11 +145,11 @@ def too_few_replicates(
     lacking = {name: least for name, least in needed.items() if least > replicates}
     is_a_table = not judged and not has_expectations
     compared = _random_comparisons(cells, against) if is_a_table else 0
-    least = _least_of(lacking, compared, alpha)
+    least = _least_replicates(lacking, compared, alpha)
     if least <= replicates:
         return None
     most, last_alpha = _last_look(replicates, questions)
-    at_last = _least_of(_needed_by_claims(judged, cells, last_alpha), compared, last_alpha)
+    at_last = _least_replicates(_needed_by_claims(judged, cells, last_alpha), compared, last_alpha)
     can_be_added = not is_deciding and at_last <= most
     family = compared or len(needed)
     same = unseen.least_equivalent(alpha, 0.0)
@@ -215,9 +215,13 @@ def _cells_expected(said: Expectation, cells: Iterable[Planned]) -> list[Planned
     )
 
 
-def _least_of(needed: Mapping[str, int], compared: int, alpha: float) -> int:
-    """Return the number of replicates that would decide all claims, or all of so many comparisons;
-    0 if there are none.
+def _least_replicates(needed: Mapping[str, int], compared: int, alpha: float) -> int:
+    """Return the minimum number of replicates that could decide all questions; 0 if there are none.
+
+    Args:
+        needed: how many replicates each claim needs.
+        compared: the number of comparisons, if the questions are comparisons instead of claims.
+        alpha: the error probability of all comparisons together.
     """
     if compared:
         return unseen.least_different(alpha / compared)
@@ -252,7 +256,7 @@ def least_for_comparisons(study: Study) -> int:
     """
     cells = _planned(study, (), in_real_time=False)
     compared = _random_comparisons(cells, next(iter(study.against), None))
-    return _least_of({}, compared, ALPHA)
+    return _least_replicates({}, compared, ALPHA)
 
 
 def too_few_in(study: Study, results: Results) -> list[TooFew]:

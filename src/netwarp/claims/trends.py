@@ -131,8 +131,8 @@ def _growth_chances(
     by_level: Sequence[Location], steps: Sequence[Location], whole: Location,
     limits: Sequence[float],
 ) -> dict[Answer, float]:  # fmt: skip
-    """Return the p-values of the possible answers; `limits` are the smallest relevant leads at each
-    level.
+    """Return the p-value of each possible answer to the question whether a lead grows; `limits` are
+    the smallest relevant leads at each level.
     """
     last, limit = by_level[-1], limits[-1]
     leads = last.p_above(limit, 2)
@@ -259,7 +259,9 @@ def _places(labels: Sequence[str]) -> list[float]:
 def _table(
     cells: Sequence[CellResult], metric: str, factor: str, labels: Sequence[str]
 ) -> dict[int, list[float]]:
-    """Return a metric's values as a table, with a row for each replicate that has all levels."""
+    """Return a metric's values as a table, with a column for each level and a row for each
+    replicate that has a value at all levels.
+    """
     by_level = {cell.factors[factor]: cell.samples(metric) for cell in cells}
     rows: dict[int, list[float]] = {}
     for replicate in sorted(set.intersection(*(set(by_level[label]) for label in labels))):

@@ -19,7 +19,7 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 
 class _Levels(click.ParamType[list[str]]):
-    """The type of an option that takes a list with commas."""
+    """The type of an option whose value is a list of levels, separated by commas."""
 
     name = "list"
 

@@ -34,7 +34,9 @@ SHOW_CURSOR = "\x1b[?25h"
 
 
 class Interruption:
-    """Whether the user has asked the command to stop, and what it prints when it does."""
+    """Handles Ctrl-C and other signals that ask a command to stop: stores that one came, and ends
+    the process with a text on which results are kept.
+    """
 
     def __init__(self) -> None:
         self.kept_text: Callable[[], str] = lambda: ""

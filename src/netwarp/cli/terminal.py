@@ -70,8 +70,8 @@ def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | 
 
 
 def _of_results(error: Exception) -> Exception:
-    """Convert an error of a check to an error about results: runs were carried out, so that it must
-    not count as a refusal.
+    """Convert an input error to a result error. It was found after runs had been carried out, so
+    the exit status must not be the one of a refused command.
     """
     return ResultError(str(error)) if isinstance(error, InputError) else error
 

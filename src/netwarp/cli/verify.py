@@ -70,7 +70,7 @@ def verify(
             raise InputError("--kernel: with --against nothing is run in a guest; drop it")
         least = None if relevant is None else option_value("--relevant", relevant, parse_ratio)
         kept = open_run(directory)
-        other = _in_real_time(kept, against, server, out, replicates, filter)
+        other = _real_time_run(kept, against, server, out, replicates, filter)
         _print_agreement(kept, other, filter, least, as_json=as_json)
         return
     given = {
@@ -87,7 +87,7 @@ def _named(given: Mapping[str, object]) -> list[str]:
     return [name for name, value in given.items() if value is not None and value != ()]
 
 
-def _in_real_time(
+def _real_time_run(
     kept: Run,
     against: str,
     server: str | None,
@@ -95,7 +95,9 @@ def _in_real_time(
     replicates: int | None,
     filters: Sequence[str],
 ) -> Run:
-    """Return the study's run in real time: carry it out now, or open a run directory of it."""
+    """Return the results of the study in real time: those in a run directory if `against` is one,
+    else those of running the study now on the backend that `against` names.
+    """
     from netwarp.cli.running import command_line, progress_bar
     from netwarp.library import backend_at, open_run, run_in_real_time
 

@@ -51,7 +51,9 @@ def _power(a: float, b: float, x: float, y: float) -> float:
 
 
 def _fraction(a: float, b: float, x: float) -> float:
-    """Evaluate the continued fraction 26.5.8 by Lentz's method (1976, Applied Optics 15:668)."""
+    """Evaluate the continued fraction 26.5.8 of Abramowitz and Stegun by Lentz's method (1976,
+    Applied Optics 15:668).
+    """
     value, c, d = 1.0, math.inf, 1.0
     for step in range(1, MOST_STEPS):
         m = step // 2

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Undecided:
-    """A test that is undecided: the spread of its samples, and the distance that it must show, from
-    which follows how many replicates it needs.
+    """An undecided test. The spread of its samples and the distance that it must show determine how
+    many replicates it needs.
     """
 
     stdev: float

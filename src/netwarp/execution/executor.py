@@ -1,5 +1,6 @@
 """Carries out a plan: runs its jobs on a backend by an executor, and stores the results in a run
-directory. An interrupted plan is resumed: finished runs are not repeated.
+directory. An interrupted plan is resumed: finished runs are not repeated. What the operating system
+refuses, such as writing a file, ends it with an error.
 """
 
 import shutil

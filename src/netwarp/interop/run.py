@@ -158,7 +158,7 @@ def _still_holds(entry: Mapping[str, Any]) -> bool:
 
 
 def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
-    """Return what was wrong in a run, and its goodput."""
+    """Return the judgement on a run as an object: what was wrong, else the goodput."""
     if failure is not None:
         return {"wrong": failure, "kbit_s": None, "is_unsupported": is_unsupported(run)}
     try:

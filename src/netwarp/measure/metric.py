@@ -24,7 +24,9 @@ LOWER = ("lower", "higher")
 
 @dataclass(frozen=True)
 class Metric:
-    """A number that is computed for every run whose workload and transport determine it."""
+    """A metric: its name, its texts, and the function that computes it from the records of a run,
+    if they determine it.
+    """
 
     name: str
     """Stable name; ends in its unit, which a direction or a statistic may follow (`_down`, `_max`,

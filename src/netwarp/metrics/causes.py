@@ -32,7 +32,9 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 
 @dataclass(frozen=True)
 class Part:
-    """An interval of time with the causes in it, whose order within the interval is not known."""
+    """An interval of a run, with the time that each cause (such as slow start) had in it. The order
+    of the causes within the interval is not known.
+    """
 
     start_ns: int
     end_ns: int
@@ -49,7 +51,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Attribution:
-    """The causes of a run's time, in intervals without gaps."""
+    """What the time of a transfer was spent on: the causes in each interval of the run, which are
+    without gaps.
+    """
 
     parts: tuple[Part, ...]
 
@@ -83,7 +87,7 @@ def attribution(run: RunRecords) -> Attribution | None:
 
 
 class _Transfer:
-    """The phases of a transfer in order, to each of which causes are attributed."""
+    """Attributes the time of a transfer to causes, phase after phase."""
 
     def __init__(
         self, run: RunRecords, dialled: Sequence[Connection], bottleneck: Bottleneck
@@ -264,8 +268,8 @@ class _Transfer:
 def _filled(
     spans_of: Mapping[Cause, Sequence[Span]], since_ns: int, until_ns: int, left_ns: float
 ) -> dict[Cause, float]:
-    """Return for how long the intervals of each cause lie between two times, in ns, up to `left_ns`
-    in all.
+    """Return the time in ns between two times that the intervals of each cause cover; of all causes
+    together at most `left_ns`.
     """
     spent: dict[Cause, float] = {}
     for cause, spans in spans_of.items():

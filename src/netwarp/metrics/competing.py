@@ -1,5 +1,5 @@
-"""Metrics of runs with several workloads: those of each workload, and those of how they share the
-path.
+"""Metrics of runs with several workloads: those of each workload, including metrics that a study
+defines on the output of programs, and those of how they share the path.
 """
 
 from collections.abc import Iterable, Sequence
@@ -186,7 +186,9 @@ def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
 
 
 def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
-    """Return the records of a workload, of its sender's connections, and of the path."""
+    """Return those of a run's records that one workload needs: its own, the samples of its sender's
+    connections, and those of the path.
+    """
     side = sender(job)
     own: list[Record] = []
     for each in records:

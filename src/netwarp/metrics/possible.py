@@ -46,7 +46,7 @@ def possible_metrics(job: Job) -> tuple[str, ...]:
 
 
 def _possible(job: Job, metrics: Iterable[Metric]) -> list[str]:
-    """Return those of the metrics that the records of a job with one workload can determine."""
+    """Return the names of the metrics that the records of a job with one workload can determine."""
     workload = workload_of(job)
     others = {each for other in WORKLOADS.values() for each in other.metrics} - {*workload.metrics}
     if not job.timeline.has_handovers:

@@ -1,5 +1,5 @@
-"""Texts on how results compare with a baseline: the cells that changed, and the number of each
-answer.
+"""Texts on how results compare with a baseline: the cells that changed, and how many cells are
+unchanged, better, worse and so on.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ MOST_CELLS = 20
 
 
 def baseline_lines(found: BaselineComparison, directory: Path) -> list[Text]:
-    """Return lines with the programs and conditions that differ, the cells that changed, and the
-    number of each answer.
+    """Return the lines of a comparison with a baseline: the programs and conditions that differ,
+    the cells that changed, and how many cells are unchanged, better, worse and so on.
 
     Args:
         found: the comparison of the results with the baseline.
@@ -91,7 +91,7 @@ def command_of(cell: CellStanding, directory: Path) -> str:
 
 
 def counts_text(found: BaselineByMetric, relevant: float) -> str:
-    """Return as text the number of cells with each answer."""
+    """Return as text how many cells are unchanged, better, worse and so on."""
     counts = found.counts
     same = sum(cell.is_same_bytes for cell in found.cells)
     unchanged = f"{counts.get(Standing.UNCHANGED, 0)} unchanged"

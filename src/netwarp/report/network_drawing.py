@@ -109,7 +109,11 @@ def network_drawing(data: RunData) -> Drawing | None:
 
 
 def drawing_of(jobs: Sequence[Job]) -> Drawing | None:
-    """Draw the largest network in jobs, one from each cell; None if no job has a network."""
+    """Draw the largest network among jobs; None if no job has a network.
+
+    Args:
+        jobs: one job of each cell.
+    """
     networks = {job.network: job for job in jobs if job.network is not None}
     if not networks:
         return None

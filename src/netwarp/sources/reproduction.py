@@ -1,5 +1,5 @@
 """The reproduction of a source document: the results of its studies and their variants, and the
-verdicts.
+verdicts, in families with a limited probability of a wrong verdict.
 """
 
 from __future__ import annotations

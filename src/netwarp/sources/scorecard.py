@@ -1,4 +1,6 @@
-"""The scorecard of a source document as text: conclusions with verdicts."""
+"""The scorecard of a source document as text: each conclusion with its verdict, and lines with
+details below it.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,7 @@ def expected_text(expected: Expected, cpus: int | None, *, quick: bool) -> str:
         expected: the expected cost.
         cpus: number of CPUs of this machine that are used; None if other machines carry out the
             runs.
-        quick: whether replicates are never added; adding them takes longer.
+        quick: whether the number of replicates is fixed; adding replicates takes longer.
     """
     return f"{expected.studies} studies and variants, {expected.text(cpus, adds=not quick)}"
 

@@ -115,7 +115,7 @@ def _changed(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip
-    """Return the study of a variant: the given study with a change, and with the given claims."""
+    """Return the study of a variant: the given study with a change, and with these claims only."""
     dropped = ("figure", "expect", "control", "sensitivity")
     unchanged = {key: value for key, value in study.raw.items() if key not in dropped}
     if without is not None:

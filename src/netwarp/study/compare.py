@@ -52,7 +52,7 @@ def study_from_compare(
     rtts, shapes = levels.pop("rtts", None), levels.pop("shape", None)
     kind = next((row.workload for row in COMPARE if row.workload and row.name in levels), "bulk")
     section = WORKLOADS[kind].section
-    begin = _pages if section.races_http else _contents
+    begin = _http_tables if section.races_http else _transport_tables
     has_content = bool(section.relative_paths.keys() & given.keys())
     for key, usual in section.compared.items() if not has_content else ():
         levels.setdefault(key, list(usual))
@@ -181,8 +181,10 @@ def typed(row: Option, level: str) -> str | int:
     return int(level) if is_whole else level
 
 
-def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the title and the sections of a study that compares transports with the same
+def _transport_tables(
+    section: type[WorkloadSection], levels: dict[str, list[Any]]
+) -> dict[str, Any]:
+    """Return the title and the TOML tables of a study that compares transports with the same
     content.
     """
     usual = ["udp", *ON_ONE_PATH] if section.takes_losses else list(ON_ONE_PATH)
@@ -196,8 +198,10 @@ def _contents(section: type[WorkloadSection], levels: dict[str, list[Any]]) -> d
     }
 
 
-def _pages(section: type[WorkloadSection], levels: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return the title and the sections of a study that compares versions of HTTP."""
+def _http_tables(section: type[WorkloadSection], levels: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Return the title and the TOML tables of a study that compares page loads over versions of
+    HTTP.
+    """
     del section
     for page in levels.get("page", ()):
         if "/" in page or "." in page:

@@ -283,8 +283,8 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
 
 
 def _of_a_section(error: KeyValueError) -> KeyValueError:
-    """Return the error for a key that stands outside of its section. It names the key with the
-    section: `path.rtt` for `rtt`.
+    """Return the error, with a remedy if its key stands outside of the key's section: the remedy
+    names the key with the section, such as `path.rtt` for `rtt`.
     """
     if error.reason == "unknown key" and error.key is not None:
         found = [key for key in what_can_vary() if key.partition(".")[2] == error.key]

@@ -19,7 +19,7 @@ _NESTED = (Mapping, list, tuple)
 
 @dataclass(frozen=True)
 class Written:
-    """A value of a study, and where it was written."""
+    """A value that was read from a study, with the key at which the user wrote it."""
 
     value: object
     """Text, number, list or `Table`; None if nothing was written."""

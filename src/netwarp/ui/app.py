@@ -303,8 +303,8 @@ def answered(make: Callable[[], dict[str, Any]]) -> Response:
 
 
 class Events:
-    """An HTTP response with the events of a request that runs, such as a comparison, as they
-    happen. If the browser disconnects, the request is cancelled.
+    """An HTTP response that streams the events of a running request, such as a comparison. If
+    the browser disconnects, the request is cancelled.
 
     Args:
         asked: the request that runs.

@@ -25,7 +25,7 @@ before a user has read it."""
 
 
 class Going(Observer):
-    """Sends the progress of runs to a page.
+    """Sends the progress of runs that are going on to a page.
 
     Args:
         put: sends an event.

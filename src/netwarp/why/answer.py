@@ -32,7 +32,7 @@ MOST_TOGETHER = 2
 
 @dataclass(frozen=True)
 class BaseRun:
-    """A run as it was measured, with all its limits."""
+    """A run as it was measured, without the removal of any limit."""
 
     job: Job
     records: Sequence[Record]
@@ -283,9 +283,9 @@ def _against(runs: Sequence[BaseRun], one: Lifted, other: Lifted, relevant: floa
 
 
 def _ranked(runs: Sequence[BaseRun], found: Sequence[Lifted], relevant: float) -> list[Lifted]:
-    """Sort by gain, the largest first: limits whose removal gains, then the others, then
-    yardsticks. A substitute comes before a limit only if pairs of runs show that it gains more (see
-    `Lift`).
+    """Sort by gain, the largest first: limits whose removal gains, then the others, and among both
+    the yardsticks last. A substitute comes before a limit only if pairs of runs show that it gains
+    more. Yardsticks and substitutes are explained in `Lift`.
     """
 
     def key(each: Lifted) -> tuple[bool, bool, float]:
@@ -343,8 +343,8 @@ def _together(
     run_jobs: Callable[[Sequence[Job]], Sequence[Outcome]],
     on_done: Callable[[int], None],
 ) -> Lifted | None:
-    """Remove the limits that gain most at the same time; None if fewer than two gain, or if the
-    runs fail.
+    """Return what is gained if the limits whose removals gain most are removed at the same time;
+    None if fewer than two removals gain, or if the runs fail.
     """
     best: list[Lift] = []
     needed = 1

@@ -15,7 +15,7 @@ from netwarp.why.lifts import Lift
 
 @dataclass(frozen=True)
 class Contrast:
-    """One limit removed in both cells, and how the cells compare then."""
+    """The comparison of two cells after the same limit has been removed in both."""
 
     lift: Lift
     ratio: float

@@ -101,8 +101,8 @@ def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
 
 
 def _weight(before: int, others: int) -> float:
-    """Return the share, among all orders of the factors, of those in which a factor comes directly
-    after exactly these.
+    """Return the weight of a Shapley value: among all orders of the factors, the share in which a
+    factor comes directly after a given set of `before` of the `others` other factors.
     """
     return 1 / ((others + 1) * math.comb(others, before))
 

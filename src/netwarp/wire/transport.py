@@ -168,7 +168,7 @@ class ClientEnd(Wire):
 
 
 class TcpOptions(Wire):
-    """Options of the kernel's TCP that differ between its generations."""
+    """Settings of the kernel's TCP in which TCPs of different years differ."""
 
     sack: Annotated[
         bool,

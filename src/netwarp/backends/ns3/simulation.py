@@ -270,8 +270,8 @@ def _found(ns: Any, asked: dict[str, Any], monitored: list[dict[str, Any]]) -> l
     """Return FlowMonitor's sums for each flow to its server's port, with times relative to the
     run's beginning.
 
-    A client that opens a connection is connected when the first packet of the reverse flow arrives;
-    0 if there is none.
+    A client that opens a connection counts as connected when the first packet of the reverse flow
+    arrives; `connected_ns` is 0 if there is no reverse flow.
     """
     start_ns = round(START_S * 1e9)
     there = {each.pop("to"): each for each in monitored}

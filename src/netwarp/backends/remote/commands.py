@@ -64,8 +64,8 @@ def containment(endpoint: Path, identity: Path) -> Containment:
 
 
 def _hidden(identity: Path) -> tuple[Path, ...]:
-    """Return the directories that are hidden from commands: that of the key, and the user's
-    home.
+    """Return the directories that are hidden from commands: the directory of this host's key, and
+    the user's home.
     """
     homes = {Path(home).resolve() for home in _homes() if home}
     own = (home for home in sorted(homes) if home != Path("/") and _is_own(home))

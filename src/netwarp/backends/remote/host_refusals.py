@@ -127,8 +127,8 @@ def host_refusal(job: Job, host: Host) -> str | None:
 
 
 def _programs_refusal(transport: Transport, host: Host) -> str | None:
-    """Return the reason why a job's programs cannot run here: a setting of TCP that it requires is
-    one that only the host's own settings determine. None if there is no such setting.
+    """Return the reason why a job's programs cannot run on a host: the job requires a TCP setting
+    that differs from the host's own, which applies to all programs. None if there is none.
     """
     if transport.congestion != host.tcp_congestion:
         return (

@@ -95,8 +95,8 @@ def memory_text() -> str:
 
 
 def _places() -> Iterator[tuple[Path, str]]:
-    """Yield directories in which a group may be created, each with the name of the file that sets
-    its memory bound.
+    """Yield directories in which a control group may be created, each with the name of the file
+    that sets the group's memory limit.
     """
     with contextlib.suppress(OSError):
         for line in OF_PROCESS.read_text().splitlines():

@@ -38,7 +38,7 @@ class _Message(BaseModel):
 
 
 class Pair(_Message):
-    """The client asks to be paired, and proves that it has the server's one-time token."""
+    """Message: the client asks to be paired, and proves that it has the server's one-time token."""
 
     message: Literal["pair"] = "pair"
     certificate: Pem
@@ -47,7 +47,9 @@ class Pair(_Message):
 
 
 class Hello(_Message):
-    """The client introduces itself, once the server has found its certificate among its peers."""
+    """Message: the client introduces itself, once the server has found its certificate among
+    its peers.
+    """
 
     message: Literal["hello"] = "hello"
     version: U32
@@ -56,20 +58,20 @@ class Hello(_Message):
 
 
 class OpenProbe(_Message):
-    """The client is about to measure the path, with datagrams that contain this token."""
+    """Message: the client is about to measure the path, with datagrams that contain this token."""
 
     message: Literal["open_probe"] = "open_probe"
     token: ProbeToken
 
 
 class CloseProbe(_Message):
-    """The client has sent all datagrams of its measurement."""
+    """Message: the client has sent all datagrams of its measurement."""
 
     message: Literal["close_probe"] = "close_probe"
 
 
 class Run(_Message):
-    """The client asks for a run."""
+    """Message: the client asks for a run."""
 
     message: Literal["run"] = "run"
     job: str
@@ -77,7 +79,7 @@ class Run(_Message):
 
 
 class Begin(_Message):
-    """The client orders the server's role to begin."""
+    """Message: the client orders the server's role to begin."""
 
     message: Literal["begin"] = "begin"
     epoch_ns: U64
@@ -85,39 +87,41 @@ class Begin(_Message):
 
 
 class Finish(_Message):
-    """The client will open no more connections."""
+    """Message: the client will open no more connections."""
 
     message: Literal["finish"] = "finish"
 
 
 class Stop(_Message):
-    """The client aborts the run."""
+    """Message: the client aborts the run."""
 
     message: Literal["stop"] = "stop"
 
 
 class Lift(_Message):
-    """The client asks the server to remove the impairments of the last run."""
+    """Message: the client asks the server to remove the impairments of the last run."""
 
     message: Literal["lift"] = "lift"
 
 
 class Paired(_Message):
-    """The server has stored the client's certificate, and proves that it made the token."""
+    """Message: the server has stored the client's certificate, and proves that it made
+    the token.
+    """
 
     message: Literal["paired"] = "paired"
     proof: Proof
 
 
 class Refused(_Message):
-    """The server refuses a request."""
+    """Message: the server refuses a request."""
 
     message: Literal["refused"] = "refused"
     reason: Text
 
 
 class Welcome(_Message):
-    """The server describes itself."""
+    """Message: the server describes itself."""
 
     message: Literal["welcome"] = "welcome"
     version: U32
@@ -150,7 +154,7 @@ class Welcome(_Message):
 
 
 class Probing(_Message):
-    """The server is ready for the datagrams of the probe."""
+    """Message: the server is ready to receive the datagrams of the probe."""
 
     message: Literal["probing"] = "probing"
     busy: Ratio | None
@@ -159,7 +163,7 @@ class Probing(_Message):
 
 
 class Probed(_Message):
-    """The server reports which datagrams of the probe arrived."""
+    """Message: the server reports which datagrams of the probe arrived."""
 
     message: Literal["probed"] = "probed"
     echoes: U32
@@ -169,7 +173,7 @@ class Probed(_Message):
 
 
 class Running(_Message):
-    """The server has started its role, which waits for the order to begin."""
+    """Message: the server has started its role, which waits for the order to begin."""
 
     message: Literal["running"] = "running"
     token: Token
@@ -177,14 +181,14 @@ class Running(_Message):
 
 
 class Said(_Message):
-    """The server passes on a message of its role (`docs/role-protocol.md`)."""
+    """Message: the server passes on a message of its role (`docs/role-protocol.md`)."""
 
     message: Literal["said"] = "said"
     line: str
 
 
 class Ended(_Message):
-    """The server reports that its role has ended."""
+    """Message: the server reports that its role has ended."""
 
     message: Literal["ended"] = "ended"
     how: Text | None
@@ -192,7 +196,7 @@ class Ended(_Message):
 
 
 class Lifted(_Message):
-    """The server has removed the impairments of the last run."""
+    """Message: the server has removed the impairments of the last run."""
 
     message: Literal["lifted"] = "lifted"
     imposed: Imposed | None

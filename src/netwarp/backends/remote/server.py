@@ -204,7 +204,7 @@ class Server:
             connection.close()
 
     def _channel(self, stranger: _Stranger) -> Channel:
-        """Perform the TLS handshake with a client."""
+        """Perform the TLS handshake with a client, and return the channel to it."""
         connection = stranger.connection
         connection.settimeout(HANDSHAKE_TIMEOUT_S)
         find_the_dead(connection)

@@ -314,8 +314,8 @@ class Session:
 class Pairing:
     """One-time tokens of a server, for clients that are not paired yet.
 
-    A token has 128 bits, so that it cannot be guessed. A wrong token does not use it up; otherwise
-    any stranger could do that.
+    A token has 128 bits, so that it cannot be guessed. A client with a wrong token does not use up
+    the right one; otherwise any stranger could do that.
     """
 
     VALID_S = 900.0

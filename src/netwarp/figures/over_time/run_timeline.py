@@ -40,7 +40,7 @@ bursts rather than the rate."""
 
 @dataclass(frozen=True)
 class ItemBands:
-    """One of several concurrent activities, such as the load of a resource."""
+    """The phases of one of several concurrent activities, such as loading a resource, as bands."""
 
     name: str
     bands: list[Band]
@@ -150,7 +150,9 @@ def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
 
 
 def _causes(job: Job, records: Sequence[Record]) -> tuple[Part, ...]:
-    """Return the causes of a run's time, in intervals; empty for a failed run."""
+    """Return what limited the transfer of a run in each interval of its time, such as the
+    congestion window; empty for a failed run.
+    """
     if not any(isinstance(each, End) and each.failure is None for each in records):
         return ()
     found = attribution(RunRecords(job, records, workload_of(job)))

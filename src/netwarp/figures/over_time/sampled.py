@@ -27,7 +27,7 @@ shorter than those that were recorded.
 
 @dataclass(frozen=True)
 class SampledLine:
-    """One sampled value of a run over time."""
+    """A time series of samples of a run, such as a queueing delay, drawn as a line in a panel."""
 
     title: str
     """Title of the line's panel, with the unit."""

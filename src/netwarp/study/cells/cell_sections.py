@@ -162,7 +162,7 @@ class CellSections:
 
     @property
     def reconnect(self) -> Reconnect:
-        """What happens to connections when the client moves; `new` if it never does."""
+        """What happens to connections when the client moves; `new` if it never moves."""
         return self.transport.resolved_reconnect if self.has_handovers else "new"
 
     @property

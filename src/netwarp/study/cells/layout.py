@@ -67,8 +67,8 @@ class Layout:
 
     @cached_property
     def _parents(self) -> Mapping[str, tuple[str, int] | None]:
-        """For each node that is connected with the first one: the node before it on the route from
-        the first one, and the index of the link between the two.
+        """The nodes that can be reached from the first one, as a tree with the first one as root:
+        the parent of each, and the index of the link to the parent.
         """
         links: dict[str, list[tuple[str, int]]] = {}
         for index, link in enumerate(self.links):

@@ -76,7 +76,7 @@ def _impairs(sent: wire.Impairments) -> bool:
 
 
 def _nothing(like: wire.Path) -> wire.Path:
-    """Return a link without impairments that has the MTU and the version of IP of another."""
+    """Return a link without impairments, with the same MTU and IP version as another link."""
     return like.model_copy(
         update={"attached": True, "neighbours": "warm", "down": _NOTHING, "up": _NOTHING}
     )

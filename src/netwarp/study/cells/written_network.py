@@ -79,7 +79,7 @@ def written_layout(study: Table, chosen: Mapping[str, Level]) -> Layout:
     nodes |= {name: (name,) for name in all_hosts}
     links = [
         link
-        for place, table in _of_one_version(_with_levels(study, "link", chosen))
+        for place, table in _with_one_ip_version(_with_levels(study, "link", chosen))
         for link in _links(place, table, nodes)
     ]
     _refuse_misplaced(hosts, links, all_hosts)
@@ -118,9 +118,9 @@ def _with_levels(study: Table, kind: str, chosen: Mapping[str, Level]) -> list[t
     return found
 
 
-def _of_one_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table]]:
-    """Return the links with the same version of IP: one that sets none gets the version of the
-    first link that does.
+def _with_one_ip_version(links: Sequence[tuple[str, Table]]) -> list[tuple[str, Table]]:
+    """Return the tables of all links, each with an IP version: a link that sets none gets the
+    version of the first link that sets one. If no link sets one, the tables are unchanged.
     """
     version = next((table["ip"] for _, table in links if "ip" in table), None)
     inherited = {} if version is None else {"ip": version}

@@ -1,4 +1,6 @@
-"""Metrics of the packets and messages of a flow: delay, jitter, loss, throughput."""
+"""Metrics of the packets and messages of a flow: delay, jitter, loss, throughput. Mean delay and
+mean jitter are computed as by ns-3's FlowMonitor.
+"""
 
 from collections.abc import Callable
 from functools import partial
