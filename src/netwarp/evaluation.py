@@ -324,8 +324,8 @@ def random_by_cell(
 
 
 def _second_of(lines: Sequence[Mapping[str, Any]], first: Mapping[str, Any]) -> list[str]:
-    """Return a list with the name of another run of the same cell; empty if there is none. Times
-    that differ between the jobs of the two runs are random.
+    """Return a list with the name of one other run of the same cell; empty if there is none. If the
+    jobs of both runs are compared, the times that differ are the random ones.
     """
     others = (each["run"] for each in lines if each["cell"] == first["cell"])
     return [run for run in others if run != first["run"]][:1]

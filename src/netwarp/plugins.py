@@ -109,7 +109,7 @@ def folder(kind: str, name: str) -> Path:
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A registry by name of one kind of extension, such as backends, workloads or metrics:
+    """A registry of extensions of one kind, such as backends, workloads or metrics, by name:
     netwarp's own entries, then those that packages add.
 
     netwarp's own entries have precedence over others of the same name. When all are listed,

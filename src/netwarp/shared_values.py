@@ -10,7 +10,7 @@ Value = TypeVar("Value")
 
 
 class SharedValues(Generic[Value]):
-    """A cache of values, each with an owner, which is compared by identity, and a key.
+    """A cache of values by owner and key. Owners are compared by identity.
 
     Sections and parts of jobs are frozen, so a value made from one stays valid. Hashing or
     comparing them would cost more than making most values again.

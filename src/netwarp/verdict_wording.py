@@ -121,7 +121,7 @@ def _interval(comparison: Comparison, metric: str) -> str:
 
 @dataclass(frozen=True)
 class _Shown:
-    """The numbers of a comparison in the form in which its text shows them, in `unit`."""
+    """The numbers of a comparison as its text shows them: converted to `unit`, and rounded."""
 
     unit: str
     effect: float | None

@@ -73,7 +73,7 @@ class VerifiedRun:
 
 @dataclass(frozen=True)
 class Verification:
-    """A sample of a run directory's runs that was repeated."""
+    """The result of repeating a sample of a run directory's runs."""
 
     runs: tuple[VerifiedRun, ...]
     of: int

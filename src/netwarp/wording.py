@@ -249,7 +249,7 @@ def unseen_text(n: int) -> str:
 
 def factor_title(factor: str) -> str:
     """Return the name of a factor for titles: `path.loss` is "Packet loss"."""
-    workload, own = _of_workload(factor)
+    workload, own = _split_factor(factor)
     if workload:
         return f"{workload}: {factor_name(own)}"
     known = FACTOR_TITLES.get(factor)
@@ -264,7 +264,7 @@ def factor_unit(factor: str) -> str:
 
 def level_text(factor: str, label: str) -> str:
     """Return a level as users read it: with its unit, transports by their usual names."""
-    _, factor = _of_workload(factor)
+    _, factor = _split_factor(factor)
     if factor in ("transport", "transport.kind"):
         return transport_text(label)
     if factor == "workload.http":
@@ -334,7 +334,7 @@ def sentence_case(text: str) -> str:
 
 def factor_name(factor: str) -> str:
     """Return a factor in one or two words within a sentence: `path.rtt` is "RTT"."""
-    workload, own = _of_workload(factor)
+    workload, own = _split_factor(factor)
     if workload:
         return f"{workload}'s {factor_name(own)}"
     if factor in FACTOR_NAMES:
@@ -349,7 +349,7 @@ def _last_word(factor: str) -> str:
     return own.rsplit(".", 1)[-1].replace("_", " ")
 
 
-def _of_workload(factor: str) -> tuple[str, str]:
+def _split_factor(factor: str) -> tuple[str, str]:
     """Split a factor such as `workload.NAME.size` into the name of its workload, link or host, and
     the factor within it, which for a link is named as for a path. The name is "second path" for a
     factor of the second path, and empty for a factor of none of these.

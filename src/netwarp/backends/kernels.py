@@ -50,9 +50,9 @@ def built_kernels(environ: Mapping[str, str] = os.environ) -> list[GuestKernel]:
 
 
 def _examined(environ: Mapping[str, str]) -> tuple[list[GuestKernel], dict[str, str]]:
-    """Return the usable kernels of the cache and the package, and, by name, the reason why each of
-    the others is not used. Of two with the same name, and thus the same source and configuration,
-    the packaged one is returned.
+    """Return the usable kernels, from the cache and from the installed package of kernels, and for
+    each unusable one the reason, by name. Of two kernels with the same name, and thus the same
+    source and configuration, the packaged one is returned.
     """
     cache = kernel_cache(environ)
     found, refused = [], {}

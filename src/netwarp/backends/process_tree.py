@@ -10,7 +10,7 @@ PEAK_RSS = re.compile(r"^VmHWM:\s*(\d+) kB$", re.MULTILINE)
 
 
 def process_tree(pid: int) -> Iterator[int]:
-    """Yield a process ID and those of its descendants."""
+    """Yield the IDs of a process and of its descendants."""
     yield pid
     yield from descendants(pid)
 

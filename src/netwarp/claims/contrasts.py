@@ -57,7 +57,7 @@ def _terms(
 
 
 def scale_of_effect(claim: Claim, cells: Sequence[CellResult]) -> Scale:
-    """Return the scale of the effect: that of ratios, or that of differences if a value is 0."""
+    """Return the scale of the effect: ratios, or differences if a value is 0."""
     values = [value for cell in cells for value in cell.values(claim.metric or "")]
     is_gap = claim.lead == "gap" or claim.stays_over is not None
     return "difference" if is_gap or min(values, default=1.0) <= 0 else "ratio"

@@ -82,7 +82,9 @@ class ConditionEffect:
 
 @dataclass(frozen=True)
 class Effect:
-    """Whether a control confirms the reason that a claim gives, with the numbers."""
+    """The effect of a claim with and without the change of a control, and whether this confirms the
+    reason that the claim gives.
+    """
 
     claim: str
     """Id of the claim."""

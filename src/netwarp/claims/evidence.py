@@ -309,7 +309,7 @@ def _untested(comparison: Comparison) -> Evidence:
 
 
 def _short_name(cell: CellResult, cells: Sequence[CellResult]) -> str:
-    """Return a short name of a cell: those of its levels in which the cells differ."""
+    """Return a short name of a cell: only the levels in which the cells differ."""
     differing = [
         factor for factor in cell.factors if len({each.factors.get(factor) for each in cells}) > 1
     ]

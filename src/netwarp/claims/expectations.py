@@ -199,9 +199,9 @@ def bounded_ratio(
 
 def _lacking(metric: str, *cells: CellResult) -> Evidence | None:
     """Return evidence against an expectation if runs of its cells failed or have no value; None if
-    all have one.
+    all runs have a value.
 
-    Unlike for a claim, this is also the case if no run has one.
+    Unlike for a claim, the evidence is also returned if no run has a value.
     """
     failure = missing_values(metric, *cells)
     return None if failure is None else replace(failure, fixed="failed")

@@ -139,8 +139,8 @@ def _answer_of_each(
 
 
 def _sized(verdict: ClaimVerdict, found: Sequence[Evidence], alpha: float) -> ClaimVerdict:
-    """Test whether a claim's lead, whose direction holds in every condition, reaches the size of
-    `up_to`.
+    """Return the verdict on a claim, which also depends on the size `up_to` of its lead if the
+    lead's direction holds in every condition.
 
     The size is reached if some condition shows it, adjusted for the number of conditions by
     Bonferroni's inequality. It is not reached if the lead is smaller in every condition. Otherwise

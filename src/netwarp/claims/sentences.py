@@ -58,7 +58,7 @@ def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, releva
             (said, [(condition, each) for condition, each, its in listed if its == said])
             for said in WORDS
         ]
-        text = "; ".join(_group(said, found, relevant) for said, found in groups if found)
+        text = "; ".join(_conditions_text(said, found, relevant) for said, found in groups if found)
     compared = {tuple(each.values.get("compared", ())) for _, each, _ in listed} - {()}
     if len(compared) == 1:
         text = f"{' against '.join(*compared)}: {text}"
@@ -84,7 +84,7 @@ def _rounded(needed: int) -> int:
     return int(float(f"{needed:.2g}"))
 
 
-def _group(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: float) -> str:
+def _conditions_text(said: Says, found: Sequence[tuple[Factors, Evidence]], relevant: float) -> str:
     """Return as text the conditions in which a claim has the same answer."""
     in_full = len(found) <= MOST_IN_FULL
     parts = [

@@ -103,8 +103,8 @@ class Commands(Group):
 
 
 class Listed(click.Command):
-    """A command as `--help` lists it. When it is called, it imports and runs the command of its
-    module.
+    """A command in the list of `--help`. The module that implements the command is imported only
+    when the command is called.
     """
 
     @cached_property

@@ -43,9 +43,9 @@ def why_refused(error: BaseException) -> str | None:
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return f"cannot start a thread: {_LIMITS[errno.EAGAIN]}, or of memory (`ulimit -v`)"
     if isinstance(error, ImportError):
-        return _of_library(error)
+        return _library_text(error)
     if is_panic(error):
-        return _of_panic(error)
+        return _panic_text(error)
     if not isinstance(error, OSError) or error.errno is None:
         return None
     what = f"cannot write: {error.strerror}" if _is_of_output(error) else _of_call(error)
@@ -128,7 +128,7 @@ def _is_somewhere() -> bool:
     return True
 
 
-def _of_panic(error: BaseException) -> str | None:
+def _panic_text(error: BaseException) -> str | None:
     """Return a message if a library in Rust panicked because of the operating system; else None."""
     found = _CODE_OF_RUST.search(str(error))
     if found is None:
@@ -139,7 +139,7 @@ def _of_panic(error: BaseException) -> str | None:
     return f"{what}; {remedy}" if remedy else what
 
 
-def _of_library(error: ImportError) -> str | None:
+def _library_text(error: ImportError) -> str | None:
     """Return a message if a library cannot be loaded for lack of memory or descriptors; None for
     another reason.
     """

@@ -55,7 +55,7 @@ def print_and_end(
         if problem is None:
             _write_checks(checks, data, compared)
     if problem is not None:
-        raise _of_results(problem)
+        raise _as_result_error(problem)
     if not as_json:
         report = data.directory / finished.report_file.name
         answer_console().print(f"report: {report}", soft_wrap=True)
@@ -66,10 +66,10 @@ def _write_checks(checks: Checks, data: RunData, compared: BaselineComparison | 
     try:
         checks.write(data, compared)
     except InputError as error:
-        raise _of_results(error) from None
+        raise _as_result_error(error) from None
 
 
-def _of_results(error: Exception) -> Exception:
+def _as_result_error(error: Exception) -> Exception:
     """Convert an input error to a result error. It was found after runs had been carried out, so
     the exit status must not be the one of a refused command.
     """
@@ -105,8 +105,8 @@ def print_damage(opened: Run) -> None:
 
 
 class Answer:
-    """Whether the JSON object of `--json` has been printed. If it has, an error that occurs later
-    must not print a second one.
+    """Stores whether the JSON object of `--json` has been printed. If so, an error that occurs
+    later must not print a second one.
     """
 
     is_given = False

@@ -77,12 +77,12 @@ def verify(
         "--server": server, "--out": out, "--replicates": replicates, "--filter": filter,
         "--relevant": relevant,
     }  # fmt: skip
-    for name in _named(given):
+    for name in _given_names(given):
         raise InputError(f"{name}: it says something of --against only; drop it, or add that")
     _repeat_and_print(open_run(directory), runs, jobs, kernel, as_json=as_json)
 
 
-def _named(given: Mapping[str, object]) -> list[str]:
+def _given_names(given: Mapping[str, object]) -> list[str]:
     """Return the names of the options that were given, even with the number 0 or an empty text."""
     return [name for name, value in given.items() if value is not None and value != ()]
 
@@ -103,7 +103,7 @@ def _real_time_run(
 
     if against not in REAL_TIME:
         given = {"--server": server, "--out": out, "--replicates": replicates}
-        for name in _named(given):
+        for name in _given_names(given):
             raise InputError(f"{name}: nothing is run with --against {against}; drop it")
         return open_run(Path(against))
     place = backend_at(against, server) or against

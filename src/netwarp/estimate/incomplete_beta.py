@@ -22,7 +22,7 @@ def regularized_beta(a: float, b: float, x: float, y: float) -> float:
     # The continued fraction converges quickly for x below this point.
     if x > (a + 1) / (a + b + 2):
         return 1 - regularized_beta(b, a, y, x)
-    return _power(a, b, x, y) * _fraction(a, b, x) / a
+    return _power(a, b, x, y) * _continued_fraction(a, b, x) / a
 
 
 def beta_quantile(a: float, b: float, probability: float) -> float:
@@ -50,7 +50,7 @@ def _power(a: float, b: float, x: float, y: float) -> float:
     return math.exp(scale + a * math.log(x) + b * math.log(y))
 
 
-def _fraction(a: float, b: float, x: float) -> float:
+def _continued_fraction(a: float, b: float, x: float) -> float:
     """Evaluate the continued fraction 26.5.8 of Abramowitz and Stegun by Lentz's method (1976,
     Applied Optics 15:668).
     """

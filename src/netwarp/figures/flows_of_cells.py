@@ -17,7 +17,7 @@ SLOWDOWN, TIME = "flow_slowdown_index", "flow_completion_time_s"
 
 
 def workload_and_metric(metric: str) -> tuple[str | None, str]:
-    """Split the name of a metric into that of its workload, None if it names none, and that of the
+    """Split the name of a metric into its workload's name, None if it has none, and the name of the
     metric itself.
     """
     workload, _, own = metric.rpartition(".")

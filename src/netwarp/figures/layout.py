@@ -141,7 +141,7 @@ class Layout:
 
     @property
     def has_series(self) -> bool:
-        """Whether there are several series, from another factor than that of the x axis."""
+        """Whether there are several series, from a factor that is not on the x axis."""
         return self.series is not None and self.series != self.x
 
     @property
@@ -177,7 +177,7 @@ class Layout:
         return min(MOST_COLUMNS, len(self.panels))
 
     def place(self, cell: CellResult) -> float:
-        """Return the x position of a cell: that of its level, plus an offset for its series if
+        """Return the x position of a cell: its level's position, plus an offset for its series if
         levels are names.
         """
         if self.x is None:

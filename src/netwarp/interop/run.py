@@ -97,7 +97,7 @@ def repeat(asked: Asked, case: CaseName, pattern: int, backend: Backend, out: Pa
         remove(place)
         place.parent.mkdir(parents=True, exist_ok=True)
         outcome = run_job(backend, planned.job, place)
-        found = _entry(case, place, outcome.status.reason if outcome.failed else None)
+        found = _judgement(case, place, outcome.status.reason if outcome.failed else None)
         judged.append(Judged(place.name, pattern, **found))
     return judged
 
@@ -146,7 +146,7 @@ def _judge(
     if before is not None and before["records_sha256"] == sha256 and _still_holds(before):
         return {"is_unsupported": False, **before}
     failure = run.reason if run.outcome == "failed" else None
-    entry = _entry(case, directory.run_path(run.run), failure)
+    entry = _judgement(case, directory.run_path(run.run), failure)
     if entry["wrong"] is None:
         remove(directory.run_path(run.run) / CAPTURE)
     return {**entry, "records_sha256": sha256, "checks": CHECKS}
@@ -157,7 +157,7 @@ def _still_holds(entry: Mapping[str, Any]) -> bool:
     return entry["wrong"] is None or entry.get("checks") == CHECKS
 
 
-def _entry(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
+def _judgement(case: CaseName, run: Path, failure: str | None) -> dict[str, Any]:
     """Return the judgement on a run as an object: what was wrong, else the goodput."""
     if failure is not None:
         return {"wrong": failure, "kbit_s": None, "is_unsupported": is_unsupported(run)}

@@ -217,16 +217,16 @@ class _Transfer:
         """Divide the time in which the sender had no request: the part in which the client set up
         connections, and the rest, which is the application's. Empty if the client set up none.
         """
-        spent = _filled(self._dials, since_ns, until_ns, asked_ns)
+        spent = _covered_ns(self._dials, since_ns, until_ns, asked_ns)
         asked_ns -= sum(spent.values())
         return {**spent, "application": asked_ns} if any(spent.values()) else {}
 
     def _moving(self, since_ns: int, until_ns: int, idle_ns: float) -> Mapping[Cause, float]:
-        """Return the time after a handover in which the client set up connections and repeated
-        requests. All of this time in which the bottleneck is idle counts, because nothing else can
-        arrive.
+        """Return the time between two times in which the client, after a handover, set up
+        connections and repeated requests, by cause. At most `idle_ns` counts, the time in which the
+        bottleneck was idle.
         """
-        return _filled(self._moves, since_ns, until_ns, idle_ns)
+        return _covered_ns(self._moves, since_ns, until_ns, idle_ns)
 
     @cached_property
     def _moves(self) -> Mapping[Cause, list[Span]]:
@@ -265,7 +265,7 @@ class _Transfer:
         return {cause: joined(spans) for cause, spans in found.items()}
 
 
-def _filled(
+def _covered_ns(
     spans_of: Mapping[Cause, Sequence[Span]], since_ns: int, until_ns: int, left_ns: float
 ) -> dict[Cause, float]:
     """Return the time in ns between two times that the intervals of each cause cover; of all causes

@@ -180,12 +180,12 @@ def workload_views(job: Job, records: Sequence[Record]) -> list[WorkloadView]:
     if not job.names_workloads:
         return []
     return [
-        WorkloadView(each.only.name or "", each, _seen_by(each, records), job)
+        WorkloadView(each.only.name or "", each, _own_records(each, records), job)
         for each in job.each_alone
     ]
 
 
-def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
+def _own_records(job: Job, records: Sequence[Record]) -> list[Record]:
     """Return those of a run's records that one workload needs: its own, the samples of its sender's
     connections, and those of the path.
     """
@@ -203,8 +203,8 @@ def _seen_by(job: Job, records: Sequence[Record]) -> list[Record]:
 
 @dataclass(frozen=True)
 class _AllWorkloads(ContentReader):
-    """A view of a run from which metrics read when its workloads, all together, started and
-    ended.
+    """Reads when the workloads of a run, all together, started and ended: from the start of the
+    first one to the end of the last one.
     """
 
     views: Sequence[WorkloadView]

@@ -38,8 +38,8 @@ Held = Literal[
 
 @dataclass(frozen=True)
 class HeldBack:
-    """A connection of a sender, with the samples from which the causes that limited it are
-    determined.
+    """A connection of a sender. Determines from the connection's samples what limited it, and for
+    how long.
     """
 
     samples: ConnectionSamples

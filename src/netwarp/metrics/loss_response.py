@@ -46,7 +46,7 @@ def _drops(samples: QueueSamples) -> list[tuple[int, int]]:
 
 
 def _rtt_ns(rtts: Delays, at_ns: int) -> float:
-    """Return the round-trip time under load at a time in ns, which is that of the next sample."""
+    """Return the round-trip time under load at a time in ns, as the next sample has it."""
     place = min(bisect_left(rtts.at_ns, at_ns), len(rtts.at_ns) - 1)
     return rtts.delay_ns[place]
 

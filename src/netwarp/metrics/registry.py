@@ -70,7 +70,7 @@ def metric_named(name: str) -> Metric:
 
 
 def workload_and_metric(name: str) -> tuple[str, str]:
-    """Split the name of a metric into the name of its workload and that of the metric itself. The
+    """Split the name of a metric into its workload's name and the name of the metric itself. The
     former is empty for a metric of a whole run or of a link.
     """
     if link_metric_named(name) is not None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Answer(StrEnum):
-    """Whether a cell agrees in virtual and real time."""
+    """Whether the values of a cell agree between virtual and real time."""
 
     AGREES = "agrees"
     DIFFERS = "differs"

@@ -95,8 +95,8 @@ def _start(run: RunResult, data: RunData) -> dict[str, Any]:
 
 
 def _started(data: RunData) -> datetime:
-    """Return the date of a run: in virtual time the guest's, in real time that of the study's
-    execution.
+    """Return the date of a run: in virtual time the guest's date, in real time the date of the
+    study's execution.
     """
     if data.clock == "virtual":
         return datetime.fromtimestamp(EPOCH_NS // NS_PER_S, UTC)

@@ -109,17 +109,15 @@ def conditions_text(data: RunData) -> str:
         for key, value in fixed.items()
         if USUAL.get(key) != value
         and key.startswith(("path.", "topology.", "link.", "transport", "workload."))
-        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion")) + _is_of_another(key)
+        and key.count(".") < 2 + key.endswith((".stack.name", ".congestion")) + _has_prefix(key)
         and not key.endswith((".stack", ".title"))
     }  # fmt: skip
     brief = {key: value for key, value in shown.items() if len(value) <= MOST_SHOWN}
     return sentence_case(condition_text(brief))
 
 
-def _is_of_another(key: str) -> bool:
-    """Return whether a key belongs to a link or to the second path, with whose name it then
-    begins.
-    """
+def _has_prefix(key: str) -> bool:
+    """Return whether a key begins with a link's name or the second path's, as one more part."""
     return key.startswith(("link.", SECOND_PATH))
 
 

@@ -61,8 +61,8 @@ def with_conformance(results: Results, kept: Kept) -> Results:
 
 
 def _next(base: Sequence[RunResult], run: RunResult) -> RunResult | None:
-    """Return the run of `base` with the next replicate, or, after the last, that with the first
-    one; None if that is `run` itself.
+    """Return the run of `base` with the next replicate; after the last replicate, the first run.
+    None if the found run is `run` itself.
     """
     others = [each for each in base if each.outcome == "ok"]
     later = (each for each in others if each.replicate > run.replicate)

@@ -153,7 +153,7 @@ def _execute(study: Study, place: Path, run_study: RunStudy, staging: Staging | 
 
 
 def _outcome(prepared: PreparedStudy, executed: Mapping[Path, Executed]) -> StudyOutcome:
-    """Return the outcome of a study, with those of its variants that have been executed so far."""
+    """Return the outcome of a study, with the outcomes of its variants executed so far."""
     controls = tuple(
         ControlOutcome(
             control, None if study is None else executed.get(prepared.control_place(control))

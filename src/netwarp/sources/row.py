@@ -34,7 +34,9 @@ last two occur only for claims that state a size."""
 
 @dataclass(frozen=True)
 class Dependence:
-    """The verdict on a conclusion under the study's own choice and under each other one."""
+    """How the verdict on a conclusion depends on a choice that the study had to make: the verdict
+    under the study's own choice, and under each other choice.
+    """
 
     sensitivity: Sensitivity
     verdict: ClaimResult
@@ -87,7 +89,9 @@ def contradict(one: ClaimVerdict, other: ClaimVerdict) -> bool:
 
 @dataclass(frozen=True)
 class Stability:
-    """The verdicts on a conclusion with the study's own seed and with other seeds, as words."""
+    """Whether the verdict on a conclusion stays the same with other seeds: the words for all its
+    verdicts.
+    """
 
     word: str
     """The word for the verdict with the study's own seed, such as `reproduced`."""

@@ -52,7 +52,7 @@ def control_study(study: Study, control: Control) -> Study:
     effects = sum(claim.control is not None for claim in study.claims)
     enough = least_different(ALPHA / 2 / max(1, effects))
     change = {"replicates": min(enough, study.replicates), **control.change}
-    return _changed(study, control.id, control.text, change, [])
+    return _variant_study(study, control.id, control.text, change, [])
 
 
 def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
@@ -67,7 +67,7 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
     change = copy.deepcopy(sensitivity.change)
     if over is None:
         claims = _claims(study, sensitivity.claims)
-        return _changed(study, sensitivity.id, title, change, claims)
+        return _variant_study(study, sensitivity.id, title, change, claims)
     change["factors"] = {**change.get("factors", {}), over: sensitivity.levels}
     claims = [
         {
@@ -78,7 +78,7 @@ def sensitivity_study(study: Study, sensitivity: Sensitivity) -> Study:
         for position, level in enumerate(sensitivity.levels)
         for claim in _claims(study, sensitivity.claims)
     ]
-    return _changed(study, sensitivity.id, title, change, claims, without=over)
+    return _variant_study(study, sensitivity.id, title, change, claims, without=over)
 
 
 def other_reading(study: Study, sensitivity: Sensitivity) -> tuple[Claim, ...]:
@@ -111,7 +111,7 @@ def _claims(study: Study, wanted: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _changed(
+def _variant_study(
     study: Study, name: str, text: str, change: Mapping[str, Any], claims: list[dict[str, Any]],
     without: str | None = None,
 ) -> Study:  # fmt: skip

@@ -217,7 +217,7 @@ def study_from_mapping(
         try:
             header = validated(StudyFile, written)
         except KeyValueError as error:
-            raise _of_a_section(error) from None
+            raise _with_section_remedy(error) from None
         if is_closed:
             refuse_contents(written)
         written = with_contents(written, folder)
@@ -282,7 +282,7 @@ def _against(wanted: Mapping[str, Any], factors: Sequence[Factor]) -> dict[str, 
     return found
 
 
-def _of_a_section(error: KeyValueError) -> KeyValueError:
+def _with_section_remedy(error: KeyValueError) -> KeyValueError:
     """Return the error, with a remedy if its key stands outside of the key's section: the remedy
     names the key with the section, such as `path.rtt` for `rtt`.
     """
@@ -295,7 +295,7 @@ def _of_a_section(error: KeyValueError) -> KeyValueError:
 
 
 def _own_metrics(cell: Cell) -> tuple[str, ...]:
-    """Return the names of the metrics that a study itself defines; they are the same in all cells.
+    """Return the names of the metrics that a study itself defines, which are the same in all cells.
 
     Raises:
         KeyValueError: a name is already that of another metric.

@@ -37,7 +37,7 @@ TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
 class Guarded:
-    """Answers requests of the pages, by the application, and refuses all others.
+    """Passes requests of the pages on to the application, and refuses all other requests.
 
     Args:
         app: the application, which sees paths without the token.

@@ -188,8 +188,8 @@ def with_labels(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Options that the page shows under one title: that of a property for both directions, and
-    those for one direction.
+    """Options that the page shows under one title: the option that sets a path property in both
+    directions, and the options that set it in one direction.
     """
 
     title: str
@@ -237,7 +237,9 @@ def other_options() -> dict[str, list[Part]]:
 
 
 def _group_of(row: Option, path: PathProperty | None) -> str:
-    """Return the title of an option's group, and that of the path property that it sets."""
+    """Return the title of the group in which the page shows an option; `path` is the path property
+    that the option sets, if any.
+    """
     if path is not None:
         found = (title for title, keys in _OF_PATH.items() if path.key in keys)
         return next(found, _LAST_OF_PATH)

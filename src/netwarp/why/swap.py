@@ -74,7 +74,9 @@ def parts(results: Results, one: CellResult, other: CellResult, metric: str) -> 
             for before in combinations(rest, size)
         }
         mean = {
-            r: math.exp(sum(_weight(len(s), len(rest)) * its[r] for s, its in steps.items()))
+            r: math.exp(
+                sum(_shapley_weight(len(s), len(rest)) * its[r] for s, its in steps.items())
+            )
             for r in replicates
         }
         compared = compare(none, _samples(mean, random), results.criteria.relevant)
@@ -100,7 +102,7 @@ def _samples(values: Mapping[int, float], random: bool) -> dict[int, Sample]:
     return found
 
 
-def _weight(before: int, others: int) -> float:
+def _shapley_weight(before: int, others: int) -> float:
     """Return the weight of a Shapley value: among all orders of the factors, the share in which a
     factor comes directly after a given set of `before` of the `others` other factors.
     """

@@ -120,7 +120,7 @@ def simulate(ns: Any, asked: dict[str, Any]) -> list[dict[str, Any]]:
     else:
         ns.Simulator.Stop(ns.Seconds(START_S + max(lasts_s) + QUIET_S))
     ns.Simulator.Run()
-    found = _found(ns, asked, json.loads(str(helpers.Flows(monitor, helper.GetClassifier()))))
+    found = _flow_sums(ns, asked, json.loads(str(helpers.Flows(monitor, helper.GetClassifier()))))
     ns.Simulator.Destroy()
     return found
 
@@ -266,7 +266,9 @@ def _applications(
     source.Install(client).Start(start)
 
 
-def _found(ns: Any, asked: dict[str, Any], monitored: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _flow_sums(
+    ns: Any, asked: dict[str, Any], monitored: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     """Return FlowMonitor's sums for each flow to its server's port, with times relative to the
     run's beginning.
 

@@ -44,7 +44,7 @@ class DaskExecutor:
         Raises:
             BackendError: there is no worker with guests, or the backend does not use guests.
         """
-        self._virtual(backend)
+        self._require_virtual(backend)
         guests = sum(guests_of(self._client).values())
         if guests == 0:
             raise BackendError(
@@ -60,7 +60,7 @@ class DaskExecutor:
             BackendError: no worker has them; the message says which program differs on one of the
                 workers.
         """
-        Workers(self._client, programs_of(self._virtual(backend))).able()
+        Workers(self._client, programs_of(self._require_virtual(backend))).able()
 
     def run_all(self, pending: Sequence[PlannedRun], backend: Backend, keeper: Keeper) -> None:
         """Send runs to workers in the plan's order and in batches, and store each result.
@@ -72,7 +72,7 @@ class DaskExecutor:
         Raises:
             NetwarpError: the scheduler is gone, or no worker is left that can carry out runs.
         """
-        virtual = self._virtual(backend)
+        virtual = self._require_virtual(backend)
         named = next((name for run in pending if (name := run.cell.template.kernel)), None)
         if named is not None:
             raise BackendError(
@@ -90,7 +90,7 @@ class DaskExecutor:
         finally:
             handed_in.give_up()
 
-    def _virtual(self, backend: Backend) -> VirtualBackend:
+    def _require_virtual(self, backend: Backend) -> VirtualBackend:
         """Return the backend if a cluster can carry out its runs; else raise BackendError."""
         if isinstance(backend, VirtualBackend):
             return backend

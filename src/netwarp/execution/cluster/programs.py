@@ -18,7 +18,7 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Programs:
-    """Hashes of the programs with which a machine carries out runs."""
+    """The programs with which a machine carries out runs, identified by their hashes."""
 
     netwarp: str
     """Hash of the Python sources, which judge records and compute metrics."""

@@ -53,7 +53,7 @@ def run_chart(
 
 
 def _colour(job: Job) -> str:
-    """Return the colour of a run's lines: that of its transport, or of the first one if it has
+    """Return the colour of a run's lines: its transport's, or its first transport's if it has
     several.
     """
     return TRANSPORT_STYLES[job.workloads[0].transport.kind].colour

@@ -68,7 +68,7 @@ def exchange_ns(cell: CellSections, index: int) -> int:
 
 def _overlaps_too_little(cell: CellSections, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(cell, event.at_ns),
+        _handover_key(cell, event.at_ns),
         None,
         "an SCTP association keeps no address that the server knows: it is told of the new one"
         " from the old one",
@@ -79,7 +79,7 @@ def _overlaps_too_little(cell: CellSections, event: wire.Event, least_ns: int) -
 
 def _comes_back_early(cell: CellSections, event: wire.Event, least_ns: int) -> KeyValueError:
     return KeyValueError(
-        _key(cell, event.at_ns).replace("handovers.overlap", "handovers.every"),
+        _handover_key(cell, event.at_ns).replace("handovers.overlap", "handovers.every"),
         None,
         f"the client is back on path {event.path + 1} before the server has given up its address"
         " there",
@@ -88,7 +88,7 @@ def _comes_back_early(cell: CellSections, event: wire.Event, least_ns: int) -> K
     )
 
 
-def _key(cell: CellSections, at_ns: int) -> str:
+def _handover_key(cell: CellSections, at_ns: int) -> str:
     """Return the study key of the handover to which an event at this time belongs."""
     for index, entry in enumerate(cell.path.timeline):
         if entry.change == "handover" and at_ns in (entry.at_ns, entry.at_ns + entry.overlap_ns):

@@ -81,7 +81,7 @@ class CellBuilder:
         crossing: Crossing | None,
         made: Callable[[CellSections], Made],
     ) -> Made:
-        """Return the sections of a cell, and the values that follow from them."""
+        """Build the sections of a cell, and return what `made` makes of them."""
         workload, _ = self._section("workload", chosen)
         usual = workload.usual_transport if isinstance(workload, WorkloadSection) else None
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}

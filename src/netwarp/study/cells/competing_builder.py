@@ -82,7 +82,7 @@ class CompetingBuilder:
         if len(members) > MOST_WORKLOADS:
             reason = f"there would be {len(members)} workloads in a run"
             raise KeyValueError("workload", None, reason, f"have {MOST_WORKLOADS} at most")
-        built = [self._one(member, chosen, links) for member in members]
+        built = [self._built_alone(member, chosen, links) for member in members]
         workloads = tuple(workload for workload, _, _ in built)
         refuse_misfits([member.table for member in members], workloads)
         job = _job_of_all(workloads, [job for _, job, _ in built])
@@ -156,11 +156,11 @@ class CompetingBuilder:
                 raise KeyValueError(key, level.label, f"no workload is called {name}", remedy)
         return [index for index, name in enumerate(self._names) if name in named]
 
-    def _one(
+    def _built_alone(
         self, member: _Member, chosen: Mapping[str, Level], links: Links | None
     ) -> tuple[NamedWorkload, Job, Placed | None]:
-        """Return a workload, built as if it were alone, its job, and its hosts if there are
-        several.
+        """Build a workload as if it were alone. Return it, its job, and its client and server if
+        the study has several hosts.
         """
         own = self._levels(member.table, chosen)
         for key in _TIMED:

@@ -56,7 +56,7 @@ def network_of(
         silent=layout.silent,
     )
     paths = [path for path, _ in built]
-    return network, (*paths, *(_nothing(path) for _, path in further))
+    return network, (*paths, *(_unimpaired(path) for _, path in further))
 
 
 def _unused_name(routers: Sequence[str], hosts: Sequence[str]) -> str:
@@ -75,7 +75,7 @@ def _impairs(sent: wire.Impairments) -> bool:
     return sent.model_copy(update={"seed": 0}) != _NOTHING
 
 
-def _nothing(like: wire.Path) -> wire.Path:
+def _unimpaired(like: wire.Path) -> wire.Path:
     """Return a link without impairments, with the same MTU and IP version as another link."""
     return like.model_copy(
         update={"attached": True, "neighbours": "warm", "down": _NOTHING, "up": _NOTHING}

@@ -27,7 +27,7 @@ def laid_nats(
             it does not translate.
     """
     names = {router.name for _, router in routers}
-    return tuple(_laid(place, router, names, links) for place, router in _with_nat(routers))
+    return tuple(_laid_nat(place, router, names, links) for place, router in _with_nat(routers))
 
 
 def _with_nat(
@@ -43,7 +43,9 @@ def _with_nat(
                 raise KeyValueError(f"{place}.{key}", None, reason, "add nat = true, or drop it")
 
 
-def _laid(place: str, router: RouterSection, names: set[str], links: Sequence[LaidLink]) -> LaidNat:
+def _laid_nat(
+    place: str, router: RouterSection, names: set[str], links: Sequence[LaidLink]
+) -> LaidNat:
     """Return a router that translates addresses, with its link to the outside."""
     outside = [
         index

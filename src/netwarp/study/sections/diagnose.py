@@ -47,8 +47,8 @@ def _key_value_error(error: ValidationError, model: type[BaseModel]) -> KeyValue
 
 
 def _most_helpful(errors: Sequence[ErrorDetails]) -> ErrorDetails:
-    """Return the most helpful one of several errors: that about a misspelt key if another key is
-    missing, else the first.
+    """Return the most helpful one of several errors: the error about a misspelt key if another key
+    is missing, else the first error.
     """
     first = errors[0]
     unknown = (
