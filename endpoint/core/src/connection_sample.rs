@@ -1,6 +1,6 @@
 //! A snapshot of one end of a connection, in the same form for every stack.
 
-/// A sample of one end of a connection.
+/// The state of one end of a connection at one time, and which connection it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionSample {
     /// The port of this end.

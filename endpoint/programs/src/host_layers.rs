@@ -85,7 +85,7 @@ impl HostFiles {
     }
 }
 
-/// The state while the layers of one file system are made.
+/// Makes the layers of one file system, directory by directory.
 struct Layering<'a> {
     machine: &'a HostFiles,
     files: FilesOf<'a>,

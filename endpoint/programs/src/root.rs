@@ -26,7 +26,7 @@ pub(crate) const NAME_FILES: [&str; 3] = ["hosts", "nsswitch.conf", "resolv.conf
 
 const ANYBODY: u32 = 0o1777;
 
-/// The files that the layers cover.
+/// The files that programs see below the layers to which they write.
 pub enum Base {
     /// A guest's files: one file system, the machine's root.
     Guest,

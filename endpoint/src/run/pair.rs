@@ -12,7 +12,7 @@ use netwarp_workload::Workload;
 use super::host::{Host, Part, Shared};
 use super::running_role::Role;
 
-/// A role of a workload.
+/// One of the roles of a workload: its client, its server, or a program on a further host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Player {
     Client,

@@ -230,7 +230,7 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Adds to `problems` those of a job that the planner would never write.
+    /// Adds to `problems` what is wrong with a job in a way in which the planner would never write it.
     fn check(&self, _job: &Job, _problems: &mut Problems) {}
 
     /// Returns whether the workload is broken off after a given time; the content that has arrived by then is the

@@ -31,7 +31,7 @@ pub(crate) fn arrived() -> Arrived {
     ARRIVED.lock().expect("no holder panics").clone()
 }
 
-/// The chunk that a client requests. Both ends have the job, and so know the rest.
+/// A client's request for a chunk. It only names the chunk: everything else follows from the job, which both ends have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// The index of the transfer in the run.

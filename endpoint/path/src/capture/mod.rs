@@ -40,7 +40,7 @@ const OVERHEAD_BYTES: u64 = 200;
 /// How many bytes are written to the file in one call.
 const WRITE_BYTES: usize = 8 << 20;
 
-/// A running capture.
+/// A running packet capture of a run: at its routers, with the secrets of its TLS connections.
 #[derive(Debug)]
 pub struct Capture {
     path: PathBuf,

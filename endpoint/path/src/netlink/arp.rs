@@ -9,7 +9,7 @@ use super::redirect::{LAST, TC_H_EGRESS, TCA_MATCHALL_ACT, acted_packets, add_cl
 /// `TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS)`: the parent of filters for packets that arrive at a device with a
 /// `clsact`.
 const TC_H_INGRESS_OF_CLSACT: u32 = 0xffff_fff2;
-/// The priority of the filters for ARP: they come before those of priority [`LAST`].
+/// The priority of the filters for ARP: they come before the filters of priority [`LAST`].
 const FIRST: u32 = 1;
 const TCA_MATCHALL_PCNT: u16 = 4;
 
@@ -43,7 +43,7 @@ pub(crate) fn ask_counted(index: u32, incoming: bool) -> Request {
     Request::new(attempt, libc::RTM_GETTFILTER, libc::NLM_F_DUMP, &tcmsg(index, parent, 0), &Attributes::new())
 }
 
-/// How many packets the filters have counted.
+/// The packets that a router's filters have counted: ARP packets and others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// ARP packets.

@@ -5,7 +5,8 @@ use netwarp_wire::job::{self, Change, Event, Redraw, Trace};
 
 use super::draw::Normal;
 
-/// The changes still to come. Redraws and traces have no end, so each change is computed when it is asked for.
+/// The changes of a run's paths that are still to come, in order. Redraws and traces have no end, so each change is
+/// computed when it is asked for.
 #[derive(Debug)]
 pub(super) struct Schedule<'a> {
     /// The sources of changes. If several have a change due at the same time, the source listed first comes first.

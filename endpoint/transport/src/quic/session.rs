@@ -17,7 +17,7 @@ use quinn_proto::transport_parameters::TransportParameters;
 use super::congestion::LastFlight;
 use crate::tickets;
 
-/// A TLS configuration whose sessions are observed.
+/// A TLS configuration whose sessions tell when the last flight of a handshake waits to be sent ([`LastFlight`]).
 pub(crate) struct Watched<C> {
     config: Arc<C>,
     last_flight: Arc<LastFlight>,

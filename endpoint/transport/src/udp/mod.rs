@@ -48,7 +48,7 @@ const REQUESTS: u32 = 127;
 /// few steps of 256 ns. Then the clock need not be read, which would cost as much as sending.
 const SURE_SLEEP_NS: u64 = 1_500;
 
-/// A client of the job's server.
+/// The client's end of `udp`, which sends to the job's server.
 pub(super) struct Dialer {
     buffer_bytes: u64,
 }
@@ -75,7 +75,7 @@ impl super::Dialer for Dialer {
     }
 }
 
-/// A server for a single client.
+/// The server's end of `udp`, for a single client.
 pub(super) struct Listener {
     /// The socket, until the client's first datagram has arrived.
     socket: Option<AsyncFd<Arc<Socket>>>,

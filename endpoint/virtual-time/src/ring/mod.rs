@@ -54,7 +54,7 @@ pub struct Arrival {
     payload: Range<usize>,
 }
 
-/// An event of a socket.
+/// What has happened at a socket of the ring.
 #[derive(Debug)]
 pub enum Event {
     /// A datagram has arrived.

@@ -167,7 +167,7 @@ impl Served {
         bulk.run.ignore_if_abandoned(error, self.slots.first().map(|slot| slot.request.attempt))
     }
 
-    /// Finishes the streams that are still open, including that of the confirmation.
+    /// Finishes the streams that are still open, including the stream of the confirmation.
     async fn end_streams(&mut self, bulk: &Bulk, finish: &mut Finish) -> Result<()> {
         let mut further = self.further.take();
         let mut open: Vec<&mut Box<dyn Stream>> = further.iter_mut().collect();

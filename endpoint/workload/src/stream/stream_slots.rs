@@ -6,7 +6,7 @@
 use netwarp_transport::error::Result;
 use netwarp_transport::{Connection, Stream};
 
-/// An idle stream.
+/// A stream that is idle, so that the next request can be sent on it.
 pub(super) struct StreamSlot {
     pub stream: Box<dyn Stream>,
     /// The quality of the last segment on the stream, if there was one.

@@ -27,7 +27,7 @@ struct Peer {
     exchanges: BTreeMap<u64, Exchange>,
 }
 
-/// The request on a stream, and the rest of the answer.
+/// A request on a stream, and the part of its answer that is still to be sent.
 #[derive(Default)]
 struct Exchange {
     asked: Vec<u8>,
