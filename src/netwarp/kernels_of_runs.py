@@ -27,8 +27,8 @@ def kernel_keys(provenance: Mapping[str, Any]) -> str:
 
 def kernel_key(kernel: Mapping[str, Any]) -> str:
     """Return a key that distinguishes a kernel from all others: its version, and the hash of what
-    it was built from (for an older build, that of the kernel itself). The key of this machine's own
-    kernel is only its version.
+    it was built from (for an older build, the hash of the kernel itself). The key of this machine's
+    own kernel is only its version.
     """
     if key := kernel.get("key"):
         return str(key)

@@ -97,8 +97,8 @@ def _package(entry: EntryPoint) -> str:
 
 
 def folder(kind: str, name: str) -> Path:
-    """Return the folder of an extension that consists of files: that of the package which its entry
-    point names.
+    """Return the folder of an extension that consists of files, which is the folder of the package
+    that its entry point names.
 
     Raises:
         KeyError: no package adds an extension of this name.

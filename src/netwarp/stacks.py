@@ -102,8 +102,8 @@ class Stack(Manifest):
 
     @property
     def shown_name(self) -> str:
-        """The stack's name and version; with two implementations, those of the client and those of
-        the server.
+        """The stack's name and version; with two implementations, first the client's and then the
+        server's.
         """
         own = f"{self.name} {self.version}"
         return own if self.client is None else f"{self.client.shown_name} to {own}"

@@ -185,8 +185,8 @@ def less(
     cell: CellResult, other: CellResult, metric: str, relevant: float, *,
     by_at_least: float = 0.0, up_to: float = 0.0, by_at_most: float = 1.0,
 ) -> Evidence:  # fmt: skip
-    """Test whether the value of `cell` is smaller than that of `other`, by a share of the other's
-    that lies between two limits.
+    """Test whether the value of `cell` is smaller than the value of `other`, by a share of the
+    latter between two limits.
 
     With both bounds a lead holds if it is shown to lie between them (an intersection-union test,
     Berger 1982). It may lie outside on either side, so that it lies outside is tested two-sided.

@@ -32,7 +32,7 @@ class Checks:
 
     @classmethod
     def taken_from(cls, how: dict[str, Any]) -> Checks:
-        """Remove the options about checks from those of a command, and read the files that they
+        """Remove the options about checks from a command's options, and read the files that they
         name.
 
         Raises:

@@ -70,10 +70,11 @@ class Comparison:
 
     `effect` is contender ÷ baseline on the ratio scale, contender − baseline on the difference
     scale; `ci95` is its unadjusted 95 % interval, and None if it is unbounded because there are too
-    few replicates. `p` is the probability of such samples if the true difference were no larger
-    than `relevant`, `equivalence_p` that if it were larger; `adjusted_p` belongs to the verdict and
-    is set by `holm`; until then it is the smaller of the two. Exact comparisons, in which nothing
-    was random, have no p-values.
+    few replicates. `p` is the p-value of a difference: the probability of such samples if the true
+    difference were no larger than `relevant`. `equivalence_p` is the p-value of an equivalence: the
+    probability if it were larger. `adjusted_p`, which belongs to the verdict, is set by `holm`;
+    until then it is the smaller of the two. Exact comparisons, in which nothing was random, have no
+    p-values.
     """
 
     scale: Scale
@@ -124,7 +125,7 @@ class Comparison:
 
     @property
     def undecided(self) -> Undecided | None:
-        """Spread of the samples, and distance to the nearest limit: from these follows how many
+        """The spread of the samples and the distance to the nearest limit, which determine how many
         replicates would decide the comparison. None if nothing is random.
         """
         stdev = self.stdev or 0.0

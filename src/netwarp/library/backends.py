@@ -46,8 +46,8 @@ def bounds_of(study: Study) -> Bounds:
 
 
 def backend_at(backend: str | Backend | None, server: str | None) -> str | Backend | None:
-    """Return the text that opens the backend: the value of `--backend`, with that of `--server`
-    added.
+    """Return the text that opens the backend: the value of `--backend`, with the value of
+    `--server` added.
 
     Raises:
         InputError: one of them is given without the other.

@@ -43,8 +43,8 @@ class Bottleneck:
         return sum(delay_at(self.job, self.records, 0, each)(at_ns) or 0 for each in ways)
 
     def moments(self, since_ns: int, until_ns: int) -> list[int]:
-        """Return the times between two others at which bottlenecks were sampled, in ns of the run's
-        clock, with these two first and last; empty if the second is not after the first.
+        """Return `since_ns`, the times after it at which bottlenecks were sampled, and `until_ns`,
+        in ns of the run's clock; empty if `until_ns` is not after `since_ns`.
         """
         if until_ns <= since_ns:
             return []

@@ -75,8 +75,8 @@ def queue_samples(
 
 
 def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
-    """Return the bytes that a bottleneck had sent at a time, interpolated linearly between samples;
-    before the first sample and after the last one they are those of that sample.
+    """Return the bytes that a bottleneck had sent at a time, interpolated linearly between samples.
+    Before the first sample and after the last one, that sample's count is returned.
     """
     times, sent = samples.at_ns, samples.sent_bytes
     place = bisect_right(times, at_ns)

@@ -7,7 +7,8 @@ N = TypeVar("N", int, float)
 
 
 def nearest_rank(share: float, values: Sequence[N]) -> N:
-    """Return the smallest value for which at least this share of the values is not larger.
+    """Return a quantile by the nearest-rank method: the smallest value that at least this share of
+    the values does not exceed.
 
     Args:
         share: the share, 0 to 1; it is counted in thousandths, so that it is exact.

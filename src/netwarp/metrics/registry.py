@@ -49,9 +49,9 @@ records do not determine is missing, never 0.
 
 
 def metric_named(name: str) -> Metric:
-    """Return the metric with a name: one of `METRICS`, that of one of several workloads
-    (`NAME.goodput_bit_s`), that of a link (`link.NAME.packets_down`), or one that a study defines
-    on what programs print.
+    """Return the metric with a name: one of `METRICS`, a metric of one of several workloads
+    (`NAME.goodput_bit_s`) or of a link (`link.NAME.packets_down`), or a metric that a study defines
+    on the output of programs.
 
     Raises:
         KeyError: there is no such metric, and the name does not end in a unit.

@@ -79,8 +79,8 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def overlap_ns(spans: Sequence[Span], since_ns: int, until_ns: int) -> int:
-    """Return for how long, in ns, the time between two times lies in intervals, which must not
-    overlap.
+    """Return how much of the time between two times intervals cover, in ns. The intervals must not
+    overlap each other.
     """
     return sum(max(0, min(end, until_ns) - max(start, since_ns)) for start, end in spans)
 

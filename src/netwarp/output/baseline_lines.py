@@ -64,8 +64,8 @@ def _lines_of_one(found: BaselineByMetric, directory: Path) -> Iterator[Text]:
 
 
 def standing_text(cell: CellStanding, found: BaselineByMetric) -> str:
-    """Return as text both values of a cell and the verdict; if one of the two results lacks the
-    cell, that is the text.
+    """Return as text both values of a cell and the verdict, or that only one of the two results has
+    the cell.
     """
     if cell.standing is Standing.MISSING:
         return "only the baseline has it"

@@ -34,9 +34,7 @@ class HostGroup:
 
     @property
     def text(self) -> str:
-        """Return the group's name: that of its only host, or those of the first and the last
-        one.
-        """
+        """Return the group's name: its only host's, or those of its first and last host."""
         if len(self.names) == 1:
             return self.names[0]
         return f"{self.names[0]} – {self.names[-1]} ({len(self.names)} hosts)"

@@ -104,7 +104,7 @@ class Row:
 
     @property
     def why(self) -> str:
-        """Reason for the verdict: that of the first run with this verdict."""
+        """Reason for the verdict, as the first run with this verdict has it."""
         if self.test.lacks is not None:
             return self.test.lacks
         if not self.runs:

@@ -182,7 +182,7 @@ class NoLoss(Wire):
 
     @property
     def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
+        """Long-term share of the packets that are lost."""
         return 0.0
 
 
@@ -200,7 +200,7 @@ class RandomLoss(Wire):
 
     @property
     def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
+        """Long-term share of the packets that are lost."""
         return self.ratio
 
 
@@ -225,7 +225,7 @@ class GemodelLoss(Wire):
 
     @property
     def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
+        """Long-term share of the packets that are lost."""
         bad = self.p / (self.p + self.r) if self.p + self.r else 0.0
         return bad * self.loss_bad + (1 - bad) * self.loss_good
 
@@ -242,7 +242,7 @@ class PeriodicLoss(Wire):
 
     @property
     def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
+        """Long-term share of the packets that are lost."""
         return 1 / self.packets
 
     def lost_of(self, packets: int) -> int:
@@ -266,7 +266,7 @@ class ListedLoss(Wire):
 
     @property
     def mean_ratio(self) -> float:
-        """Share of packets lost, in the long run."""
+        """Long-term share of the packets that are lost."""
         return 0.0
 
     def lost_of(self, packets: int) -> int:

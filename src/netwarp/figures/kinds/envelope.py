@@ -77,8 +77,8 @@ class EnvelopeFigure(MetricKind):
 
 
 def hull_rows(plan: Layout, kept: Kept) -> list[Row]:
-    """Return a row for each corner of each cell's envelope, which is that of the first replicate.
-    The first corner is repeated at the end.
+    """Return a row for each corner of the envelope of each cell's first replicate. The first corner
+    is repeated at the end.
     """
     workload = plan.metric.rpartition(".")[0]
     rows: list[Row] = []

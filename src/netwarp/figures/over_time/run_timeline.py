@@ -168,8 +168,8 @@ def _stacks(job: Job) -> tuple[str, ...]:
 
 
 def end_of_chart_ns(job: Job, records: Sequence[Record]) -> int:
-    """Return the end of the chart in ns: that of the workload, or the time of a failed run's last
-    record.
+    """Return the end of the chart in ns: the end of the workload, or the time of a failed run's
+    last record.
     """
     ends_ns = [
         workload_of(view.job).chart_end_ns(view.records) for view in workload_views(job, records)

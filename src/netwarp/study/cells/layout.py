@@ -109,8 +109,8 @@ class Layout:
             node = parent[0]
 
     def members(self, name: str) -> tuple[str, ...]:
-        """Return the hosts for which a name stands: one host, or those of a group; empty if there
-        is neither.
+        """Return the hosts for which a name stands: one host, or all hosts of a group; empty if
+        there is neither.
         """
         return (name,) if name in self._all_hosts else self.groups.get(name, ())
 

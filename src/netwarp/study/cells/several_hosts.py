@@ -47,8 +47,8 @@ class Placed:
     """The study key of the workload."""
 
     def crosses(self, index: int) -> bool | None:
-        """Return whether the workload's packets enter a link at its first end; None if it does not
-        use the link.
+        """Return in which direction the route from client to server crosses a link: True from the
+        link's first end to its second; None if the route does not cross the link.
         """
         return self._crossed.get(index)
 

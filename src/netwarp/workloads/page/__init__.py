@@ -58,7 +58,7 @@ class PageWorkload(Workload[wire.Page]):
         return bool(self.needed_programs(job))
 
     def dials(self, job: Job) -> bool:
-        """Return whether netwarp's own client loads the page."""
+        """Return whether netwarp itself opens the connections: its own client loads the page."""
         return self.of(job).client is None
 
     def memory_bytes(self, job: Job) -> int:

@@ -68,7 +68,7 @@ class TrafficSection(WorkloadSection):
 
     @property
     def least_ns(self) -> int:
-        """Expected time in ns from the start of the first flow to that of the last.
+        """Expected time in ns from the start of the first flow to the start of the last one.
 
         The run lasts longer by the time that the last flow takes.
         """
