@@ -202,7 +202,7 @@ def _decimals(
 
 
 def _rounded(value: float, decimals: int, *, signed: bool = False) -> str:
-    """Return a number as text with this many decimals; a large one has three digits."""
+    """Return a number as text with this many decimals; from 1000 on, with three digits."""
     rounded = round(value, decimals)
     if rounded == 0:
         return "0"

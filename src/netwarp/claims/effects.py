@@ -82,8 +82,8 @@ class ConditionEffect:
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a claim with and without the change of a control, and whether this confirms the
-    reason that the claim gives.
+    """What a control shows: the effect of a claim with and without the control's change, and
+    whether this confirms the reason that the claim gives.
     """
 
     claim: str

@@ -36,7 +36,7 @@ ratios are."""
 
 
 def found_text(listed: Listed, verdict: ClaimVerdict, needed: int | None, relevant: float) -> str:
-    """Return as text what the conditions of a claim show; conditions with the same answer are listed
+    """Return as text what the conditions of a claim show; those with the same answer are listed
     together.
 
     Args:

@@ -273,11 +273,11 @@ def _standing_of(
 
 
 def _is_lost(before: Samples, now: Samples) -> bool:
-    """Return whether a run failed, or has no value although the earlier run with the same seed had
-    one.
+    """Return whether values of a cell were lost: a run failed, or has no value although the earlier
+    run with the same seed had a value.
 
-    If no seed is the same: whether a run has no value although all earlier runs had one, or no run
-    has one any more.
+    If no seed is the same, values were lost if a run has none although all earlier runs had one, or
+    if no run has a value any more.
     """
     if any(sample.value is None and sample.failed for sample in now.values()):
         return True

@@ -27,7 +27,7 @@ def share_one_heap() -> None:
 
 
 def keep_what_is_imported() -> None:
-    """Exclude all present objects from searches for garbage, which are frequent from now on; to be
+    """Exclude all present objects from garbage collection, which runs more often from now on. To be
     called when all modules have been imported.
     """
     gc.collect()

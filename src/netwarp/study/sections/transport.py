@@ -164,9 +164,8 @@ USUAL_QUIC = _usual(QuicOptions)
 
 
 def settings_of_hosts(asked: TcpOptions) -> dict[str, str]:
-    """Return the options that are settings of a whole host, by their keys in order, each with the
-    setting. Only options are returned that differ from the kernel's defaults, and whose value no
-    connection reports.
+    """Return the host-wide settings that TCP options change, by the options' keys in order. Options
+    with the kernel's default are left out, and options whose value connections report.
     """
     differing = (
         OWN_OPTIONS[name]
