@@ -291,7 +291,7 @@ impl Relay<'_> {
         Order::Begin { epoch_ns: self.epoch_ns, certificate, token: self.host.token().map(String::from) }
     }
 
-    /// Orders the clients to begin whose start time has come, in the order of their start times.
+    /// Orders all clients whose start time has come to begin, in the order of their start times.
     fn begin_clients(&mut self, elapsed_ns: u64) -> Result<(), Failure> {
         let awaits_servers = self.awaits_servers();
         let waiting = self.pairs.iter_mut().filter(|pair| !awaits_servers || pair.is_program());

@@ -93,7 +93,7 @@ pub(super) trait ReadyStream: Send + 'static {
     /// `WouldBlock` when no bytes are available; as `recv(2)`.
     fn try_receive(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Takes over some bytes for sending without blocking, at least one, and returns how many.
+    /// Takes over at least one byte for sending, without blocking, and returns how many were taken.
     ///
     /// # Errors
     /// `WouldBlock` when the send buffer has no room; as `send(2)`.

@@ -1,6 +1,7 @@
 //! rtnetlink requests that count a router's ARP packets, and the other packets that it sends. Pure.
 //!
-//! Filters count them before netem, which a packet socket would not: it sees packets that have left it.
+//! The packets are counted by filters, because these see them before netem. A packet socket would only see packets that
+//! have left netem.
 //! Structures and numbers are those of `include/uapi/linux/pkt_cls.h` and `pkt_sched.h`.
 
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};

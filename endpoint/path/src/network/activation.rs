@@ -11,7 +11,8 @@ use crate::netlink::route;
 /// The time between two checks of the devices. The kernel activates devices in batches, one second apart.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The most checks: networks have at most a few thousand devices, and the kernel activates a hundred per second.
+/// The maximum number of checks whether devices are active: networks have at most a few thousand devices, and the
+/// kernel activates a hundred per second.
 const CHECKS_MAX: usize = 1_200;
 
 impl Network {

@@ -120,9 +120,9 @@ pub(super) fn ecn(transport: &Transport) -> Vec<BuildStep> {
     vec![sysctl("net/ipv4/tcp_ecn", tcp), of_sctp]
 }
 
-/// Returns the settings of hosts that switch off those features of the kernel's TCP which the job's TCP lacks. Each
-/// belongs to a namespace (`net/ipv4/sysctl_net_ipv4.c`) and applies to later connections; the transport reads back
-/// which features a connection has.
+/// Returns the sysctls of the hosts that switch off the features that the job's TCP lacks. Each belongs to a namespace
+/// (`net/ipv4/sysctl_net_ipv4.c`) and applies to later connections; the transport reads back which features a
+/// connection has.
 pub(super) fn tcp_sysctls(transport: &Transport) -> Vec<BuildStep> {
     if !stack_of(transport.kind).uses_tcp() {
         return Vec::new();

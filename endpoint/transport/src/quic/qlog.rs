@@ -38,7 +38,7 @@ pub(super) fn stream(options: &Transport, side: Side) -> Result<Option<QlogStrea
     Ok(config.into_stream())
 }
 
-/// Creates a new file for a connection: names are numbered, and the first that does not exist is used.
+/// Creates a new qlog file for a connection, under the first of the numbered names that is not in use.
 fn next_file(directory: &Path, side: &str) -> std::io::Result<File> {
     create_dir_all(directory)?;
     let mut number = 0;

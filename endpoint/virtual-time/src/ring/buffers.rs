@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use io_uring::Submitter;
 use io_uring::types::BufRingEntry;
 
-/// The number of the buffer group, by which operations of the ring name it.
+/// The number by which operations of the ring name the buffer group.
 pub(crate) const GROUP: u16 = 0;
 
 /// The number of buffers, a power of two: more than the datagrams that are received in one wait.

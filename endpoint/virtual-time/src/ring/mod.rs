@@ -72,7 +72,7 @@ pub enum Event {
     Room(u32),
 }
 
-/// The result of a wait.
+/// The result of a wait: the time, and whether the watched descriptor is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Waited {
     /// The current time in nanoseconds of `CLOCK_MONOTONIC`, if it is known without reading the clock.

@@ -85,7 +85,7 @@ impl<'a> Interop<'a> {
         Some(Self { server, client, content: &bulk.content, case, is_captured: job.capture, names })
     }
 
-    /// Returns the run of a job; an error if one of its programs does not follow the conventions.
+    /// Returns a job's run of two programs; an error if one of them does not follow the conventions.
     pub(super) fn required(job: &'a Job, bulk: &'a Bulk) -> Result<Self> {
         Self::of(job, bulk).context("the job's stack does not keep the interop runner's contract")
     }

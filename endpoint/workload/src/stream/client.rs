@@ -198,8 +198,8 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Ignores the error that the server is unreachable if another handover follows: until then, between two paths, the
-    /// client has no address.
+    /// Ignores an error if the server is unreachable and another handover follows: until then the client is between two
+    /// paths and has no address. Returns any other error.
     fn until_handover(&self, error: Error) -> Result<()> {
         let is_awaited = self.handovers.has_changed()? || self.run.hands_over_after(*self.handovers.borrow());
         if is_awaited && error.kind() == Kind::Unreachable { Ok(()) } else { Err(error) }
