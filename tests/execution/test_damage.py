@@ -17,6 +17,7 @@ from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import RecordError, ResultError, RunDirectoryError
 from netwarp.evaluation import RunData, load
 from netwarp.plan_lines import MOST_LINES
+from netwarp.report import write_report
 from netwarp.results.parquet import to_frame
 from netwarp.run_directory import RunDirectory
 from netwarp.run_files import file_sha256, write_text
@@ -392,3 +393,10 @@ def test_a_plan_of_too_many_lines_is_not_read(out: Path) -> None:
         file.write("{}\n" * MOST_LINES)
     assert directory.plan_lines() == []
     assert "lines that are read" in directory.damage[directory.plan_file]
+
+
+def test_a_plan_of_other_factors_than_the_study_is_named(out: Path) -> None:
+    plan = out / "plan.jsonl"
+    plan.write_text(plan.read_text().replace("path.loss", "path.other"))
+    with pytest.raises(ResultError, match=r"drawn over path\.loss, of which a cell of plan\.jsonl"):
+        write_report(load(out))

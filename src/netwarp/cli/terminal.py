@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -116,14 +117,23 @@ answer = Answer()
 """The state of this process: whether its JSON object has been printed."""
 
 
+NOT_ASCII = re.compile(r"[^\x00-\x7e]")
+"""Characters that JSON may contain as they are; it escapes the control characters of ASCII."""
+
+
 def print_json(value: Any) -> None:
     """Print the JSON object of `--json`, with escapes for characters that the output's encoding
-    does not have.
+    does not have, and for those that a terminal would obey.
     """
     answer.is_given = True
     encoding = sys.stdout.encoding or "utf-8"
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
-    sys.stdout.write("\n")
+    text = json.dumps(value, indent=2, ensure_ascii=not encoding.lower().startswith("utf"))
+    sys.stdout.write(NOT_ASCII.sub(_escaped_if_unprintable, text) + "\n")
+
+
+def _escaped_if_unprintable(found: re.Match[str]) -> str:
+    character = found[0]
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def accept_any_encoding() -> None:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KEY_DIGITS = 32
+INTERPRETING_BODY = "<body data-interprets"
+"""Beginning of the body of a document whose charts interpret expressions, as the policy forbids to
+compile them."""
 MOST_KEPT = 100
 """Most documents that have an address; an earlier one has to be opened again."""
 
@@ -34,7 +37,8 @@ class ShownDocuments:
     def __init__(self, token: str) -> None:
         """Make addresses that cannot be guessed without the pages' token, and do not tell it."""
         self._token = token.encode()
-        self._paths: dict[str, Path] = {}
+        self._paths: dict[str, tuple[Path, Path]] = {}
+        """For each address the document's path, and what it led to when it was opened."""
 
     def redirect(self, path: Path) -> Response:
         """Return a redirection to the address of a document, which it keeps as long as it is among
@@ -42,22 +46,24 @@ class ShownDocuments:
         """
         key = hmac.new(self._token, bytes(path), "sha256").hexdigest()[:KEY_DIGITS]
         self._paths.pop(key, None)
-        self._paths[key] = path
+        self._paths[key] = path, path.resolve()
         while len(self._paths) > MOST_KEPT:
             del self._paths[next(iter(self._paths))]
         return RedirectResponse(f"/{SHOWN}/{key}", 303)
 
     def show(self, request: Request) -> Response:
         """Return a document; it may run netwarp's own scripts, and connect to nothing."""
-        path = self._paths.get(request.path_params["key"])
+        path, place = self._paths.get(request.path_params["key"], (None, None))
         if path is None:
             return _not_found("this document is not open any more: open it again among the studies")
+        if path.resolve() != place:
+            return _not_found(f"{path} is another document now: open it again among the studies")
         try:
             text = read_text(path)
         except (OSError, ValueError) as error:
             return _not_found(f"read {path}: {error}")
         return HTMLResponse(
-            text,
+            text.replace("<body", INTERPRETING_BODY, 1),
             headers={"content-security-policy": _policy()},
             background=BackgroundTask(return_memory),
         )
