@@ -237,7 +237,9 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="Queue",
         directions="both",
         help="Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the"
-        " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets.",
+        " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets."
+        " Behind `fifo`, a queue of full-size packets has as much more room as the delay line is"
+        " not full; small messages and programs' packets queue in bytes.",
         each_help="Room of the queue",
         option_help="Length of the bottleneck's queue: 1bdp, 64kB, 1000p.",
     ),

@@ -73,3 +73,20 @@ def test_a_flow_that_is_alone_takes_two_round_trips_and_its_bits(tmp_path: Path)
             on_the_wire = size + 66 * -(-size // 1448)
             best_ns = 4_000_000 + on_the_wire * 80
             assert done - due == pytest.approx(best_ns, abs=60_000), size
+
+
+@pytest.mark.parametrize("queue", ["50kB", "400p"])
+def test_small_messages_fill_no_queue_that_a_path_of_their_rate_does_not_have(
+    tmp_path: Path, queue: str
+) -> None:
+    """6 Mbit/s of 100 bytes are 8.5 Mbit/s on the wire: 375 packets in the delay line, where 42 of
+    full size would be.
+    """
+    tables = {
+        "title": "guest test", "replicates": 1, "transport": {"kind": "udp"},
+        "path": {"rate": "10mbit", "rtt": "100ms", "queue": queue},
+        "workload": {"kind": "flow", "payload": "100B", "rate": "6mbit", "duration": "2s"},
+    }  # fmt: skip
+    (found,) = run_study(plan_study(study_from_mapping(tables)), tmp_path, jobs=1)
+    assert found.metrics["loss_ratio"] == 0
+    assert (found.metrics["message_delay_s_max"] or 0) < 0.0503

@@ -11,7 +11,7 @@ from netwarp.plan.seeds import derive, earliest_replicate, replicate_seeds, spli
 from netwarp.plan.treatment import equal_treatment
 from netwarp.study import study_from_mapping
 from netwarp.study.exec import study_from_exec
-from netwarp.wire import Job
+from netwarp.wire import Impairments, Job
 from support import bulk
 
 BASE: dict[str, Any] = {
@@ -111,6 +111,32 @@ def test_small_segments_fill_a_delay_line_with_more_packets() -> None:
         path={"rtt": "100ms", "rate": "50mbit", "queue": "10p"}, transport={"mss": 256}
     ).paths[0]
     assert path.down.limit_packets == 1009 + 10  # 312 500 bytes in frames of 310
+
+
+def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
+    path = {"rtt": "100ms", "rate": "10mbit", "queue": "50kB"}
+
+    def down(payload: str, **keys: str) -> Impairments:
+        flow = {"kind": "flow", "payload": payload, "interval": "1ms", "count": 10}
+        transport = {"kind": "udp"}
+        return job_of(path=path | keys, workload=flow, transport=transport).paths[0].down
+
+    assert (down("100B").limit_packets, down("100B").shaper_queue_bytes) == (1_000_000, 50_000)
+    assert (down("1472B").limit_packets, down("1472B").shaper_queue_bytes) == (42 + 34, None)
+    in_packets = down("100B", queue="100p")
+    assert (in_packets.limit_packets, in_packets.shaper_queue_bytes) == (441 + 100, None)
+    slow = down("100B", rate="100bit")
+    assert slow.shaper_queue_bytes is None, "below 202 bit/s a shaper keeps no rate"
+
+
+def test_all_workloads_beside_small_packets_queue_in_bytes() -> None:
+    flow = {"name": "calls", "kind": "flow", "payload": "160B", "interval": "20ms", "count": 10}
+    tables = {
+        "title": "t", "path": {"rtt": "100ms", "rate": "10mbit"}, "transport": {"kind": "tcp"},
+        "workload": [{"name": "file", "kind": "bulk", "size": "1MB"}, flow],
+    }  # fmt: skip
+    (run, *_) = plan_study(study_from_mapping(tables))
+    assert run.job.paths[0].down.shaper_queue_bytes == 125_000
 
 
 def test_the_default_queue_holds_two_first_flights_on_a_short_path() -> None:
@@ -268,3 +294,12 @@ def test_equal_treatment_lists_what_deviates_and_why() -> None:
     assert deviating["pacing", "quic"][0] == "paced"
     assert deviating["encryption", "quic"][0] == "TLS 1.3"
     assert {row["value"] for row in rows if row["setting"] == "buffers"} == {"8MiB"}
+
+
+def test_a_discipline_marks_for_dctcp_which_offers_ecn_in_any_case() -> None:
+    path = {"rtt": "10ms", "rate": "10mbit", "discipline": "red"}
+    for congestion, marks in (("dctcp", True), ("cubic", False)):
+        transport = {"kind": "tcp", "congestion": congestion}
+        discipline = job_of(path=path, transport=transport).paths[0].down.discipline
+        assert discipline is not None
+        assert discipline.ecn is marks

@@ -82,6 +82,12 @@ class WorkloadSection(Section):
         """
         return {}
 
+    def has_packets_below(self, payload_bytes: int) -> bool:
+        """Return whether the workload fills a path with packets of a smaller payload than this; by
+        default False, as content is sent in full packets.
+        """
+        return False
+
     @property
     def dials_again(self) -> bool:
         """Whether the workload opens further connections during a run, even without handovers."""

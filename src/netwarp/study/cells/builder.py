@@ -30,9 +30,14 @@ _SECTIONS = (*_MODELS, "workload")
 class CellBuilder:
     """Builds the sections and the job of each cell of a study with one workload."""
 
-    def __init__(self, study: Table, keys: Sequence[str]) -> None:
-        """Store a study's tables, and the keys of its factors."""
+    def __init__(
+        self, study: Table, keys: Sequence[str], *, has_small_packets_beside: bool = False
+    ) -> None:
+        """Store a study's tables, and the keys of its factors; see `CellSections` for the last
+        argument.
+        """
         self._study = study
+        self._has_small_packets_beside = has_small_packets_beside
         self._keys = {name: [key for key in keys if _section_of(key) == name] for name in _SECTIONS}
         """Keys of the factors that vary each section, by the section's name."""
         sampling = study.find("sampling").value
@@ -87,7 +92,9 @@ class CellBuilder:
         found = {name: self._section(name, chosen, usual) for name in _SECTIONS}
         try:
             sections: dict[str, Any] = {name: section for name, (section, _) in found.items()}
-            return made(CellSections(**sections, crossing=crossing))
+            beside = self._has_small_packets_beside
+            cell = CellSections(**sections, crossing=crossing, has_small_packets_beside=beside)
+            return made(cell)
         except KeyValueError as error:
             tables = {name: Written(table, table.place) for name, (_, table) in found.items()}
             raise Table(tables).located(error) from None

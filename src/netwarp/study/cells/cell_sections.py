@@ -85,6 +85,8 @@ class CellSections:
     """How the workload for which the path is sized uses it, if the path is one of several links;
     else None.
     """
+    has_small_packets_beside: bool = False
+    """Whether other workloads of the cell can fill the path with small packets."""
 
     def __post_init__(self) -> None:
         self._refuse_hosts_of_no_network()

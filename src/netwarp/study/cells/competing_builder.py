@@ -35,6 +35,8 @@ MOST_WORKLOADS = 1000
 OF_NETWORKS = ("workload.", "topology.", "host.", "router.", "link.")
 """Prefixes of the keys of factors that belong to the network or to one of several workloads. A
 workload that is built as if it were alone does not have them."""
+SMALL_PACKETS = ("flow", "command")
+"""Kinds of workloads that can fill a path with small packets, which others meet there."""
 _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
 """Keys that workloads of every kind have if there are several, and that can be factors."""
 
@@ -63,6 +65,8 @@ class CompetingBuilder:
         self._tables = tuple(workloads.values())
         self._keys = keys
         self._builders: dict[tuple[str, int | None, str], CellBuilder] = {}
+        kinds = {str(plain(table.find("kind").value)) for table in self._tables}
+        self._has_small_packets = len(self._tables) > 1 and not kinds.isdisjoint(SMALL_PACKETS)
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
             reason = "every workload has a transport of its own"
             remedy = f'vary one of them: "workload.{self._names[0]}.transport"'
@@ -256,7 +260,9 @@ class CompetingBuilder:
             own = self._levels(index, dict.fromkeys(self._keys, Level("", None, "")))
             varied = "path" if "topology" in self._study else None
             keys = [key for key in own if key not in _TIMED and key.partition(".")[0] != varied]
-            self._builders[known] = CellBuilder(study, keys)
+            self._builders[known] = CellBuilder(
+                study, keys, has_small_packets_beside=self._has_small_packets
+            )
         return self._builders[known]
 
 

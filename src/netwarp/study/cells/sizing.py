@@ -18,7 +18,7 @@ from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.sections.impairments import AskedImpairments
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.timeline import halves_ns
-from netwarp.transports import TCP_HEADER_BYTES, ip_header_bytes
+from netwarp.transports import TCP_HEADER_BYTES, UDP_HEADER_BYTES, ip_header_bytes
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S
 from netwarp.wire import Direction
 
@@ -78,7 +78,7 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
         rate_bit_s = _peak_rate_bit_s(cell, direction, index)
     delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / frame_bytes(cell, direction, index))
+    delay_line_packets = ceil(delay_line_bytes / _smallest_frame_bytes(cell, direction, index))
     packets = delay_line_packets + queue_packets(cell, direction, index)
     if packets > LARGEST_LIMIT_PACKETS:
         reason = f"{packets} packets are more than netem can hold"
@@ -96,7 +96,34 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
         return True
     if impairments.policer_bytes is not None:
         return True
-    return bool(_rate_changes(cell, direction, index))
+    return bool(_rate_changes(cell, direction, index)) or _counts_bytes(cell, direction, index)
+
+
+def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
+    """Return whether a FIFO queue has to be counted in bytes, and thus by a shaper: netem counts
+    packets, and with small ones in its delay line it would drop where no queue has formed.
+
+    A queue that is stated in packets, and is filled by one workload, remains netem's.
+    """
+    path = _path(cell, index)
+    impairments = path.impairments(direction)
+    rate_bit_s = impairments.rate_bit_s
+    if rate_bit_s is None or impairments.reorders or cell.transport.model != "kernel":
+        return False
+    if rate_bit_s < ceil(8 * (path.mtu_bytes + ETHERNET_HEADER_BYTES) / LONGEST_DEBT_S):
+        return False
+    if cell.has_small_packets_beside:
+        return True
+    queue = impairments.queue
+    is_in_packets = queue is not None and queue.unit == "packets"
+    return cell.workload.has_packets_below(_full_payload_bytes(path)) and not (
+        is_in_packets and cell.workload.lone_message_bytes
+    )
+
+
+def _full_payload_bytes(path: SinglePath) -> int:
+    """Return the payload in bytes of a datagram that is as large as the MTU."""
+    return path.mtu_bytes - ip_header_bytes(path.ip_version) - UDP_HEADER_BYTES
 
 
 def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[int]:
@@ -192,7 +219,7 @@ def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire
         kind=kind,
         limit_packets=queue_packets(cell, direction, index),
         frame_bytes=frame_bytes(cell, direction, index),
-        ecn=bool(cell.transport.ecn),
+        ecn=bool(cell.transport.ecn) or cell.transport.congestion == "dctcp",
         any_ect=kind == "dualpi2" and impairments.any_ect,
         ack_filter=kind == "cake" and impairments.ack_filter,
     )
@@ -361,6 +388,16 @@ def frame_bytes(cell: CellSections, direction: Direction, index: int = 0) -> int
     if cell.transport.mss_bytes is not None:
         packet_bytes = min(packet_bytes, cell.transport.mss_bytes + headers_bytes)
     return packet_bytes + ETHERNET_HEADER_BYTES
+
+
+def _smallest_frame_bytes(cell: CellSections, direction: Direction, index: int) -> int:
+    """Return the size in bytes of the smallest frames that fill a direction."""
+    frame = frame_bytes(cell, direction, index)
+    message_bytes = cell.workload.lone_message_bytes
+    if direction != cell.content_direction or message_bytes is None:
+        return frame
+    headers_bytes = ip_header_bytes(_path(cell, index).ip_version) + UDP_HEADER_BYTES
+    return min(frame, message_bytes + headers_bytes + ETHERNET_HEADER_BYTES)
 
 
 def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:

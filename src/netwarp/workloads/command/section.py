@@ -226,6 +226,10 @@ class CommandSection(WorkloadSection):
         """
         return "tcp"
 
+    def has_packets_below(self, payload_bytes: int) -> bool:
+        """Return True: what programs send is not known."""
+        return True
+
     @property
     def must_be_alone(self) -> bool:
         """True: programs must be the only workload of a run."""

@@ -56,6 +56,10 @@ class FlowSection(ArrivalsSection):
         """Size in bytes of a message, by the study's key for it."""
         return {"payload": self.payload_bytes}
 
+    def has_packets_below(self, payload_bytes: int) -> bool:
+        """Return whether the messages have a smaller payload than this."""
+        return self.payload_bytes < payload_bytes
+
     @property
     def has_table(self) -> bool:
         """Whether a run writes a table of its messages."""
