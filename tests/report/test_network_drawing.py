@@ -135,3 +135,16 @@ def test_programs_on_several_hosts_have_no_way_of_their_own() -> None:
         "",
         "web: programs on client, server, proxy, of which each may speak with any",
     )
+
+
+def test_a_queue_in_bytes_is_told_in_bytes() -> None:
+    calls = {"name": "calls", "kind": "flow", "payload": "160B", "interval": "20ms", "count": 10}
+    study = {
+        "title": "calls beside a file", "replicates": 1, "transport": {"kind": "tcp"},
+        "path": {"rate": "20mbit", "rtt": "20ms", "queue": "64kB"},
+        "topology": {"shape": "dumbbell", "pairs": 2},
+        "workload": [{"name": "file", "kind": "bulk", "size": "1MB"}, calls],
+    }  # fmt: skip
+    drawing = drawn([cell.template for cell in study_from_mapping(study).cells])
+    (bottleneck,) = [link for link in drawing.links if link.notes]
+    assert "room for 64kB, fifo" in " ".join(bottleneck.notes)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from netwarp.report.calibration import loss_text
 from netwarp.report.network_places import HostGroup, Place, groups_of, places_of
 from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.units import format_size
 from netwarp.wire.network import nodes_between
 from netwarp.wording import count, rate_text
 from netwarp.workloads import WORKLOADS
@@ -252,17 +253,27 @@ def _effects(impairments: Impairments) -> tuple[str, ...]:
     link does not have it.
     """
     rate_bit_s, delay_ns = impairments.rate_bit_s, impairments.delay_ns
-    discipline = impairments.discipline
-    limit_packets = impairments.limit_packets if discipline is None else discipline.limit_packets
-    has_queue = rate_bit_s is not None and limit_packets < UNLIMITED_LIMIT_PACKETS
     lossy = impairments.loss.kind != "none"
     return (
         rate_text(rate_bit_s, unlimited=""),
         f"{delay_ns / 1e6:.4g} ms" if delay_ns else "",
-        f"room for {count(limit_packets)} packets" if has_queue else "",
-        discipline.kind if discipline else ("fifo" if has_queue else ""),
+        *_queue_texts(impairments),
         f"loses {loss_text(impairments.loss)}" if lossy else "",
     )
+
+
+def _queue_texts(impairments: Impairments) -> tuple[str, str]:
+    """Return the size of a direction's queue and its discipline as texts, "" if it has no queue.
+    The limit of netem's own queue counts the packets in its delay line, too.
+    """
+    discipline, shaper_bytes = impairments.discipline, impairments.shaper_queue_bytes
+    if discipline is not None:
+        return f"room for {count(discipline.limit_packets)} packets", discipline.kind
+    if shaper_bytes is not None:
+        return f"room for {format_size(shaper_bytes)}", "fifo"
+    if impairments.rate_bit_s is None or impairments.limit_packets >= UNLIMITED_LIMIT_PACKETS:
+        return "", ""
+    return f"{count(impairments.limit_packets)} packets, queued or in flight", "fifo"
 
 
 def _flows(
