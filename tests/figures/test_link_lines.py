@@ -9,7 +9,7 @@ import pytest
 from netwarp import wire
 from netwarp.errors import InputError
 from netwarp.figures.over_time.links import MOST_SHOWN, busiest_lines, link_lines
-from netwarp.figures.over_time.run_timeline import run_timeline
+from netwarp.figures.over_time.run_timeline import link_timeline, run_timeline
 from netwarp.wire import Job, QueueSamples, job_from_json
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "job-dumbbell.json"
@@ -81,3 +81,19 @@ def test_the_chart_of_a_run_has_the_links_with_the_longest_queues() -> None:
     assert titles == ["Utilisation of right → left (%)", "Queueing delay at right → left (ms)"]
     assert len(titles) <= 2 * MOST_SHOWN
     assert [each.title for each in run_timeline(dumbbell(), records).sampled] == titles
+
+
+def test_the_outages_of_a_link_are_those_of_no_other() -> None:
+    def event(at_ns: int, path: int, change: wire.Outage | wire.Restore) -> wire.TimelineEvent:
+        happened = wire.Event(at_ns=at_ns, path=path, change=change)
+        return wire.TimelineEvent(record="event", at_ns=at_ns, event=happened)
+
+    out, back = wire.Outage(kind="outage"), wire.Restore(kind="restore")
+    records: list[wire.Record] = [
+        samples("down", 12_500, 40),
+        *(event(5 * MS, path, out) for path in (0, 1)),
+        *(event(10 * MS, path, back) for path in (0, 1)),
+        wire.End(record="end", virtual_ns=20 * MS, failure=None),
+    ]
+    bands = link_timeline(dumbbell(), records, "left-right").outages
+    assert [(band.start_s, band.end_s) for band in bands] == [(0.005, 0.01)]

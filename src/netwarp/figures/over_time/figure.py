@@ -42,7 +42,9 @@ def run_chart(
         return None
     if link is not None:
         timeline = link_timeline(job, kept.records(run.run), link)
-        title = sentence_case(cell_text(run.factors, ", ")) or f"Link {link}"
+        title = f"Link {link}"
+        if run.factors:
+            title += f": {cell_text(run.factors, ', ')}"
         names = f"Run {run.run}, link {link}"
         return _chart(run.run, title, names, [ShownRun("", _colour(job), timeline)], theme)
     shown = _shown_run(run, kept, "", _colour(job))

@@ -37,20 +37,28 @@ def link_lines(job: Job, records: Sequence[Record], link: str) -> list[SampledLi
     Raises:
         InputError: the run has no such link, or nothing of the link was sampled.
     """
-    if job.network is None:
-        raise InputError(f"--link {link}: the run has one client and one server, and no links")
-    labels = [each.label for each in job.network.links]
-    if link not in labels:
-        remedy = did_you_mean(link, labels)
-        raise InputError(f"--link {link}: the network has no link of this name; {remedy}")
-    index = labels.index(link)
-    samples = list(_samples(records, index))
+    samples = list(_samples(records, link_index(job, link)))
     if not samples:
         raise InputError(
             f"--link {link}: its queues were not sampled: it has no rate, or sampling was off"
         )
     found = [line for each in samples for line in _of_direction(job, records, each)]
     return [each for each in found if any(value > 0 for _, value in each.line.points)]
+
+
+def link_index(job: Job, link: str) -> int:
+    """Return the index of a link's path among those of the job.
+
+    Raises:
+        InputError: the run has no such link.
+    """
+    if job.network is None:
+        raise InputError(f"--link {link}: the run has one client and one server, and no links")
+    labels = [each.label for each in job.network.links]
+    if link not in labels:
+        remedy = did_you_mean(link, labels)
+        raise InputError(f"--link {link}: the network has no link of this name; {remedy}")
+    return labels.index(link)
 
 
 def busiest_lines(job: Job, records: Sequence[Record]) -> list[SampledLine]:

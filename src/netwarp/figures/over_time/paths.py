@@ -113,9 +113,11 @@ def outages(
     """Return the outages of paths, and the times in which the client was on no path."""
     several = len(attached) > 1
     found = [
-        Band(since_ns / NS_PER_S, until_ns / NS_PER_S, f"path {path + 1} out" if several else "out")
+        band
         for path in range(len(attached))
-        for since_ns, until_ns in _stretches(events, path, Outage, Restore, end_ns)
+        for band in outages_of_path(
+            events, path, end_ns, f"path {path + 1} out" if several else "out"
+        )
     ]
     on_a_path = sorted(stretch for stretches in attached for stretch in stretches)
     reached_ns = 0
@@ -124,6 +126,16 @@ def outages(
             found.append(Band(reached_ns / NS_PER_S, since_ns / NS_PER_S, "no path"))
         reached_ns = max(reached_ns, until_ns)
     return sorted(found, key=lambda band: band.start_s)
+
+
+def outages_of_path(
+    events: Sequence[TimelineEvent], path: int, end_ns: int, label: str = "out"
+) -> list[Band]:
+    """Return the outages of one path, or of one link of a network."""
+    return [
+        Band(since_ns / NS_PER_S, until_ns / NS_PER_S, label)
+        for since_ns, until_ns in _stretches(events, path, Outage, Restore, end_ns)
+    ]
 
 
 @dataclass

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from netwarp.figures.lines import MOST_POINTS, Band, Line, Mark, Point, rebinned, thinned
-from netwarp.figures.over_time.links import busiest_lines, link_lines
+from netwarp.figures.over_time.links import busiest_lines, link_index, link_lines
 from netwarp.figures.over_time.paths import (
     attached_stretches,
     outages,
+    outages_of_path,
     path_lines,
     rate_lines,
     rtt_ms,
@@ -109,8 +110,14 @@ def link_timeline(job: Job, records: Sequence[Record], link: str) -> RunTimeline
         InputError: the network has no such link, or nothing of the link was sampled.
     """
     sampled = link_lines(job, records, link)
-    end_s = end_of_chart_ns(job, records) / NS_PER_S
-    return RunTimeline(end_s, sampled=sampled, sampling_intervals_s=sampling_intervals_s(records))
+    end_ns = end_of_chart_ns(job, records)
+    events = [each for each in records if isinstance(each, TimelineEvent) and each.at_ns < end_ns]
+    return RunTimeline(
+        end_ns / NS_PER_S,
+        sampled=sampled,
+        sampling_intervals_s=sampling_intervals_s(records),
+        outages=outages_of_path(events, link_index(job, link), end_ns),
+    )
 
 
 def run_timeline(job: Job, records: Sequence[Record]) -> RunTimeline:
