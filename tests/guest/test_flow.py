@@ -40,11 +40,12 @@ def test_one_way_delay_is_exact_on_an_idle_path(tmp_path: Path, direction: str) 
         metrics = run.metrics
         assert metrics["lost_messages"] == 0, run.transport
         # Others have larger headers than UDP, and connections of their own to tell of.
-        tolerance_s = 1e-6 if run.transport == "udp" else 5e-6
+        # Small messages pass a shaper, which takes a microsecond more than netem's rate.
+        tolerance_s = 2e-6 if run.transport == "udp" else 5e-6
         assert metrics["message_delay_s_p50"] == pytest.approx(expected_s, abs=tolerance_s)
         if run.transport == "udp":
-            assert metrics["delay_s_max"] == pytest.approx(expected_s, abs=1e-6)
-            assert metrics["delay_mean_s"] == pytest.approx(expected_s, abs=1e-6)
+            assert metrics["delay_s_max"] == pytest.approx(expected_s, abs=tolerance_s)
+            assert metrics["delay_mean_s"] == pytest.approx(expected_s, abs=tolerance_s)
         # A sample of a connection may be due at the same moment, and be taken first.
         assert metrics["lateness_s_max"] <= (1e-6 if run.transport == "udp" else 2e-6), (
             run.transport

@@ -118,13 +118,18 @@ def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
 
     def down(payload: str, **keys: str) -> Impairments:
         flow = {"kind": "flow", "payload": payload, "interval": "1ms", "count": 10}
-        transport = {"kind": "udp"}
-        return job_of(path=path | keys, workload=flow, transport=transport).paths[0].down
+        factors = {"transport": ["udp"]}
+        return job_of(path=path | keys, workload=flow, factors=factors).paths[0].down
 
     assert (down("100B").limit_packets, down("100B").shaper_queue_bytes) == (1_000_000, 50_000)
     assert (down("1472B").limit_packets, down("1472B").shaper_queue_bytes) == (42 + 34, None)
     in_packets = down("100B", queue="100p")
     assert (in_packets.limit_packets, in_packets.shaper_queue_bytes) == (441 + 100, None)
+    over_sctp = job_of(
+        path=path, factors={"transport": ["sctp"]},
+        workload={"kind": "flow", "payload": "100B", "interval": "1ms", "count": 10},
+    ).paths[0].down  # fmt: skip
+    assert (over_sctp.limit_packets, over_sctp.shaper_queue_bytes) == (441 + 353, None)
     slow = down("100B", rate="100bit")
     assert slow.shaper_queue_bytes is None, "below 202 bit/s a shaper keeps no rate"
 

@@ -78,8 +78,8 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
         rate_bit_s = _peak_rate_bit_s(cell, direction, index)
     delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / _smallest_frame_bytes(cell, direction, index))
-    packets = delay_line_packets + queue_packets(cell, direction, index)
+    frame = _smallest_frame_bytes(cell, direction, index)
+    packets = ceil(delay_line_bytes / frame) + queue_packets(cell, direction, index, frame)
     if packets > LARGEST_LIMIT_PACKETS:
         reason = f"{packets} packets are more than netem can hold"
         remedy = "lower queue, rate or delay"
@@ -103,7 +103,9 @@ def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
     """Return whether a FIFO queue has to be counted in bytes, and thus by a shaper: netem counts
     packets, and with small ones in its delay line it would drop where no queue has formed.
 
-    A queue that is stated in packets, and is filled by one workload, remains netem's.
+    A queue that is stated in packets, and is filled by one workload, remains netem's. So does that
+    of a flow over SCTP: behind a shaper its packets leave with another checksum than they came
+    with, and could not be followed through the router.
     """
     path = _path(cell, index)
     impairments = path.impairments(direction)
@@ -116,8 +118,9 @@ def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
         return True
     queue = impairments.queue
     is_in_packets = queue is not None and queue.unit == "packets"
+    is_netems = is_in_packets or cell.transport.kind == "sctp"
     return cell.workload.has_packets_below(_full_payload_bytes(path)) and not (
-        is_in_packets and cell.workload.lone_message_bytes
+        is_netems and cell.workload.lone_message_bytes
     )
 
 
@@ -248,12 +251,19 @@ def _longest_rtt_ns(cell: CellSections, index: int) -> int:
     return max(path.base_rtt_ns, *changed_ns, 0)
 
 
-def queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return the limit of the bottleneck's queue in packets, for a direction with a limited
-    rate.
+def queue_packets(
+    cell: CellSections, direction: Direction, index: int = 0, frame: int | None = None
+) -> int:
+    """Return the limit of the bottleneck's queue in packets, for a direction with a limited rate.
+
+    Args:
+        cell: the cell's sections.
+        direction: the direction.
+        index: the path's index.
+        frame: size of the packets in bytes; None for that of the direction's frames.
     """
     impairments = _path(cell, index).impairments(direction)
-    frame = frame_bytes(cell, direction, index)
+    frame = frame_bytes(cell, direction, index) if frame is None else frame
     if impairments.queue is None:
         bdp = bdp_bytes(impairments, cell.queued_rtt_ns(_path(cell, index)))
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
