@@ -97,7 +97,10 @@ def test_it_answers_and_ctrl_c_leaves_nothing(served: Served) -> None:
     answers = [json.loads(line[6:]) for line in text.splitlines() if '"metrics"' in line]
     directory = Path(answers[-1]["directory"])
     assert directory.is_dir()
-    report = served.get(f"report/a/{directory.name}")
+    place = served.get(f"report/a/{directory.name}").getheader("Location")
+    assert place is not None
+    assert urlsplit(served.address).path.strip("/") not in place
+    report = served.get(place)
     assert str(report.getheader("Content-Security-Policy")).startswith("sandbox allow-scripts")
     assert b"tcp" in report.read()
     folder = directory.parents[1]
