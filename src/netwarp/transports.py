@@ -125,6 +125,8 @@ class TransportTraits:
     """Whether netwarp can simulate the transport with a model of ns-3."""
     http_versions: tuple[HttpVersion, ...] = ()
     """Versions of HTTP that run over the transport."""
+    keeps_packets_in_shapers: bool = True
+    """Whether packets leave a shaper as they came, so that they are recognised behind it."""
     passes_nat: bool = True
     """Whether the guest's NAT can translate the transport's ports."""
     kernel_option: Literal["IP_SCTP", "MPTCP"] | None = None
@@ -223,6 +225,8 @@ TRANSPORTS: Mapping[TransportKind, TransportTraits] = {
         # sctp_min_frag_point in include/net/sctp/sctp.h: 512 bytes without its headers.
         least_fragment_bytes=512 - IP_HEADER_BYTES - SCTP_HEADERS_BYTES,
         options="sctp",
+        # Its checksum (CRC32c) is filled in only there.
+        keeps_packets_in_shapers=False,
         passes_nat=False,
         multiplexes="with streams",
         second_path="multihomed",

@@ -118,7 +118,7 @@ def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
         return True
     queue = impairments.queue
     is_in_packets = queue is not None and queue.unit == "packets"
-    is_netems = is_in_packets or cell.transport.kind == "sctp"
+    is_netems = is_in_packets or not cell.transport.traits.keeps_packets_in_shapers
     return cell.workload.has_packets_below(_full_payload_bytes(path)) and not (
         is_netems and cell.workload.lone_message_bytes
     )
