@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from netwarp.errors import InputError, ResultError
+from netwarp.errors import InputError
 from netwarp.figures.chart import Chart
 from netwarp.figures.drift import MEASURED, drift_chart
 from netwarp.figures.kinds.base import kind_of
@@ -30,16 +30,6 @@ def draw_all(
     A figure of a metric that no run has is left out, and so is a timeline of runs whose records are
     not kept. For runs between two hosts, the last figure shows their path by the time of day.
     """
-    try:
-        return _charts(figures, results, kept, theme)
-    except KeyError as error:
-        _refuse_missing_factor(str(error.args[0]), results)
-        raise
-
-
-def _charts(
-    figures: Sequence[Figure], results: Results, kept: Kept | None, theme: Theme
-) -> list[Chart]:
     charts: list[Chart] = []
     for figure in wanted_figures(figures, results):
         name = _free_name(figure, {chart.name for chart in charts})
@@ -49,18 +39,6 @@ def _charts(
         drift = drift_chart(results, kept, main_metric(results), theme)
         charts += [drift] if drift else []
     return charts
-
-
-def _refuse_missing_factor(key: str, results: Results) -> None:
-    """Refuse a figure over a factor that a cell lacks: the plan of a run directory may have been
-    changed.
-    """
-    is_factor = "." in key or key == "transport"
-    if is_factor and any(key not in cell.factors for cell in results.cells):
-        raise ResultError(
-            f"a figure is drawn over {key}, of which a cell of plan.jsonl has no level: it is not"
-            " the plan that was written with the study"
-        ) from None
 
 
 def wanted_figures(figures: Sequence[Figure], results: Results) -> list[Figure]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netwarp.errors import ResultError
 from netwarp.estimate.levels import Scale, ordered, scale_of
 from netwarp.figures.style import SCREEN, TRANSPORT_STYLES, SeriesStyle, Theme, series_styles
 from netwarp.results import CellResult, Results
@@ -213,7 +214,17 @@ def layout(
 ) -> Layout:
     """Return the layout of a metric's means over factors, in the unit that fits the largest
     mean.
+
+    Raises:
+        ResultError: the cells have no such factor, because the plan of the run directory was
+            changed.
     """
+    for factor in (x, series):
+        if factor is not None and factor not in results.factors:
+            raise ResultError(
+                f"a figure is drawn over {factor}, of which a cell of plan.jsonl has no level: it"
+                " is not the plan that was written with the study"
+            )
     means = [e.mean for cell in results.cells if (e := cell.estimate(metric)) is not None]
     shown = quantity(metric, max(means, default=0.0))
     return Layout(results, metric, x, series, shown, x_log, y_log, theme)

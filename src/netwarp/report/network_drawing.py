@@ -27,8 +27,9 @@ FLOW_GAP = 5.0
 """Distance between flows on the same link, in pixels."""
 MOST_COLOURS = 6
 """Number of kinds of flows that have a colour; further ones are grey."""
-NOTES_GAP, NOTE_LINE = 18.0, 14.0
-"""Distance from a link to the notes above it, and height of a note's line, in pixels."""
+NOTES_GAP, NOTE_LINE, NOTE_DESCENT = 18.0, 14.0, 5.0
+"""Distance from a link to the notes above it, height of a note's line, and the part of a line below
+its baseline, in pixels."""
 LINE_CHARACTERS = 38
 """Maximum number of characters in a line beside a link, so that it stays between the link's
 routers."""
@@ -63,6 +64,12 @@ class DrawnLink:
     def notes_x(self) -> float:
         """Horizontal centre of the notes, in pixels."""
         return (self.first.x + self.second.x) / 2
+
+    @property
+    def notes_at(self) -> list[tuple[float, str]]:
+        """The notes, each with the vertical place of its baseline in pixels."""
+        first = self.notes_top + NOTE_LINE - NOTE_DESCENT
+        return [(first + NOTE_LINE * index, note) for index, note in enumerate(self.notes)]
 
     @property
     def notes_top(self) -> float:

@@ -39,6 +39,8 @@ class WorkloadSection(Section):
     reader.
     """
 
+    may_send_small_packets: ClassVar[bool] = False
+    """Whether workloads of the kind can fill a path with packets that are smaller than the MTU."""
     compared_by: ClassVar[str] = "completion_time_s"
     """Metric that the figure of `netwarp compare` shows."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -83,10 +85,8 @@ class WorkloadSection(Section):
         return {}
 
     def has_packets_below(self, payload_bytes: int) -> bool:
-        """Return whether the workload fills a path with packets of a smaller payload than this; by
-        default False, as content is sent in full packets.
-        """
-        return False
+        """Return whether the workload fills a path with packets of a smaller payload than this."""
+        return self.may_send_small_packets
 
     @property
     def dials_again(self) -> bool:

@@ -25,6 +25,7 @@ from netwarp.study.tables import Table, Written, plain
 from netwarp.suggestions import did_you_mean
 from netwarp.units import format_duration
 from netwarp.wire import Job
+from netwarp.workloads import section_of
 
 WORKLOADS_FACTOR = "workloads"
 """The factor whose levels name the workloads that run; at a level with one name that workload runs
@@ -35,8 +36,6 @@ MOST_WORKLOADS = 1000
 OF_NETWORKS = ("workload.", "topology.", "host.", "router.", "link.")
 """Prefixes of the keys of factors that belong to the network or to one of several workloads. A
 workload that is built as if it were alone does not have them."""
-SMALL_PACKETS = ("flow", "command")
-"""Kinds of workloads that can fill a path with small packets, which others meet there."""
 _TIMED = ("workload.start", "workload.stop", "workload.port", "workload.from", "workload.to")
 """Keys that workloads of every kind have if there are several, and that can be factors."""
 
@@ -65,8 +64,9 @@ class CompetingBuilder:
         self._tables = tuple(workloads.values())
         self._keys = keys
         self._builders: dict[tuple[str, int | None, str], CellBuilder] = {}
-        kinds = {str(plain(table.find("kind").value)) for table in self._tables}
-        self._has_small_packets = len(self._tables) > 1 and not kinds.isdisjoint(SMALL_PACKETS)
+        self._has_small_packets = len(self._tables) > 1 and any(
+            section_of(table.text("kind")).may_send_small_packets for table in self._tables
+        )
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
             reason = "every workload has a transport of its own"
             remedy = f'vary one of them: "workload.{self._names[0]}.transport"'

@@ -1,4 +1,4 @@
-"""Computes the sizes that a study does not set: netem's packet limit and transports' buffers.
+"""Computes the limits of a path's queues: netem's in packets, and a shaper's in bytes.
 
 netem's ``limit`` counts both the packets in its delay line and those queued for the bottleneck. A
 study states only the queue; the delay line is added here. Both are counted in frames of the
@@ -33,14 +33,6 @@ SMALLEST_RATE_BIT_S = 8
 DEVIATIONS = 4
 """Number of jitters or standard deviations by which delays may exceed the mean before the delay
 line is full."""
-
-SMALLEST_BUFFER_BYTES = 4 << 20
-UNLIMITED_BUFFER_BYTES = 64 << 20
-SMALLEST_ASKED_BUFFER_BYTES = 4608
-"""Smallest socket buffer, the kernel's ``SOCK_MIN_SNDBUF`` (``include/net/sock.h``)."""
-LARGEST_BUFFER_BYTES = (2**31 - 1) // 2
-"""Largest socket buffer: the kernel keeps twice its size in a signed 32-bit number."""
-BUFFER_BDPS = 4
 LONGEST_DEBT_S = 60
 """Longest transmission time of a packet, in s, that a shaper takes into account (`mbuffer` in
 net/sched/sch_htb.c). After a packet that takes longer, the next one would be sent too early.
@@ -75,7 +67,7 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
     if is_shaped(cell, direction, index):
         if not impairments.reorders:
             return UNLIMITED_LIMIT_PACKETS
-        rate_bit_s = _peak_rate_bit_s(cell, direction, index)
+        rate_bit_s = peak_rate_bit_s(cell, direction, index)
     delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
     frame = _smallest_frame_bytes(cell, direction, index)
@@ -112,21 +104,25 @@ def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
     rate_bit_s = impairments.rate_bit_s
     if rate_bit_s is None or impairments.reorders or cell.transport.model != "kernel":
         return False
-    if rate_bit_s < ceil(8 * (path.mtu_bytes + ETHERNET_HEADER_BYTES) / LONGEST_DEBT_S):
+    if rate_bit_s < _least_shaped_bit_s(path):
         return False
     if cell.has_small_packets_beside:
         return True
     queue = impairments.queue
     is_in_packets = queue is not None and queue.unit == "packets"
     is_netems = is_in_packets or not cell.transport.traits.keeps_packets_in_shapers
-    return cell.workload.has_packets_below(_full_payload_bytes(path)) and not (
-        is_netems and cell.workload.lone_message_bytes
-    )
+    if is_netems and cell.workload.lone_message_bytes is not None:
+        return False
+    return cell.workload.has_packets_below(path.mtu_bytes - _datagram_header_bytes(path))
 
 
-def _full_payload_bytes(path: SinglePath) -> int:
-    """Return the payload in bytes of a datagram that is as large as the MTU."""
-    return path.mtu_bytes - ip_header_bytes(path.ip_version) - UDP_HEADER_BYTES
+def _datagram_header_bytes(path: SinglePath) -> int:
+    return ip_header_bytes(path.ip_version) + UDP_HEADER_BYTES
+
+
+def _least_shaped_bit_s(path: SinglePath) -> int:
+    """Return the lowest rate that a shaper can enforce for full-size packets, in bit/s."""
+    return ceil(8 * (path.mtu_bytes + ETHERNET_HEADER_BYTES) / LONGEST_DEBT_S)
 
 
 def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[int]:
@@ -177,7 +173,7 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
     path = _path(cell, index)
     impairments = path.impairments(direction)
     frame = path.mtu_bytes + ETHERNET_HEADER_BYTES
-    least_bit_s = ceil(8 * frame / LONGEST_DEBT_S)
+    least_bit_s = _least_shaped_bit_s(path)
     changes = _rate_changes(cell, direction, index)
     if any(0 < rate_bit_s < least_bit_s for rate_bit_s in (impairments.rate_bit_s or 0, *changes)):
         key = _key("rate", direction, path, index)
@@ -230,7 +226,7 @@ def discipline(cell: CellSections, direction: Direction, index: int = 0) -> wire
 
 def longest_delay_ns(cell: CellSections, direction: Direction, index: int = 0) -> int:
     """Return the longest one-way delay of a direction in ns, events included."""
-    down_ns, up_ns = halves_ns(_longest_rtt_ns(cell, index))
+    down_ns, up_ns = halves_ns(longest_rtt_ns(cell, index))
     impairments = _path(cell, index).impairments(direction)
     changed_ns = down_ns if direction == "down" else up_ns
     if _path(cell, index).redraw is not None:
@@ -239,7 +235,8 @@ def longest_delay_ns(cell: CellSections, direction: Direction, index: int = 0) -
     return max(impairments.delay_ns, changed_ns) + spread_ns
 
 
-def _longest_rtt_ns(cell: CellSections, index: int) -> int:
+def longest_rtt_ns(cell: CellSections, index: int) -> int:
+    """Return the longest round-trip time of a path in ns, events included."""
     path = _path(cell, index)
     if path.redraw is not None:
         return path.base_rtt_ns + DEVIATIONS * path.redraw_deviation_ns
@@ -289,93 +286,7 @@ def _queue_bytes(cell: CellSections, direction: Direction, index: int) -> Fracti
     return size_bytes
 
 
-def buffer_bytes(cell: CellSections) -> int:
-    """Return the size of a cell's socket buffers in bytes: the study's, or one that never limits a
-    transfer.
-
-    A sender has a BDP and a full queue in flight, and as much again during loss recovery.
-
-    Raises:
-        KeyValueError: it is larger than the kernel's socket buffers can be.
-    """
-    asked_bytes = cell.transport.buffer_bytes
-    if asked_bytes is not None:
-        if asked_bytes < SMALLEST_ASKED_BUFFER_BYTES:
-            reason = f"the kernel's sockets have {SMALLEST_ASKED_BUFFER_BYTES} bytes or more"
-            raise KeyValueError("transport.buffer", None, reason, "choose 4.5KiB or more")
-        return _checked_buffer(asked_bytes, "choose a smaller buffer")
-    if _is_unlimited(cell):
-        return UNLIMITED_BUFFER_BYTES
-    power_bytes = 1 << (_needed_bytes(cell) - 1).bit_length()
-    return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
-
-
-def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
-    """Return the send buffer in bytes of transports whose buffers the kernel does not auto-tune.
-
-    It is the size that the study asks for, else that of :func:`buffer_bytes` before rounding up. A
-    sender fills its buffer even if little of it is in flight, and buffered data takes most of a
-    guest's memory.
-
-    Args:
-        cell: the cell's sections.
-        most_bytes: the result of :func:`buffer_bytes` for the cell.
-    """
-    if cell.transport.buffer_bytes is not None or _is_unlimited(cell):
-        return most_bytes
-    return min(most_bytes, _needed_bytes(cell))
-
-
-def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
-    """Return a size of content in bytes that all paths together cannot transfer within the given
-    time.
-
-    Raises:
-        KeyValueError: a path's rate is unlimited.
-    """
-    if _is_unlimited(cell):
-        reason = "no rate bounds what arrives in that time"
-        remedy = "give it, or path.rate"
-        raise KeyValueError("workload.size", None, reason, remedy, missing="path.rate")
-    direction = cell.content_direction
-    indices = range(len(cell.path.all_paths))
-    rate_bit_s = sum(_peak_rate_bit_s(cell, direction, index) for index in indices)
-    return ceil(Fraction(rate_bit_s * lasts_ns, 8 * NS_PER_S)) + 1
-
-
-def _is_unlimited(cell: CellSections) -> bool:
-    direction = cell.content_direction
-    rates = [path.impairments(direction).usual_rate_bit_s for path in cell.path.all_paths]
-    return None in rates
-
-
-def _needed_bytes(cell: CellSections) -> int:
-    flight_bytes = _flight_bytes(cell, cell.content_direction)
-    return max(SMALLEST_BUFFER_BYTES, BUFFER_BDPS * flight_bytes)
-
-
-def _flight_bytes(cell: CellSections, direction: Direction) -> int:
-    """Return the bytes that can be in flight or queued on all paths together.
-
-    Data received over a fast path waits for data sent over a slow one, so each path's rate is
-    multiplied by the longest round-trip time (RFC 6182, section 5.3). A client that moves uses one
-    path at a time, so that only the largest value of a single path counts. This is also the case in
-    cells in which the client could move but does not.
-    """
-    indices = range(len(cell.path.all_paths))
-    rtt_ns = max(_longest_rtt_ns(cell, index) for index in indices)
-    flights = []
-    for index in indices:
-        queue_bytes = shaper_queue_bytes(cell, direction, index)
-        if queue_bytes is None:
-            frame = frame_bytes(cell, direction, index)
-            queue_bytes = queue_packets(cell, direction, index) * frame
-        rate_bit_s = _peak_rate_bit_s(cell, direction, index)
-        flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
-    return max(flights) if cell.path.may_hand_over else sum(flights)
-
-
-def _peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> int:
+def peak_rate_bit_s(cell: CellSections, direction: Direction, index: int) -> int:
     """Return the highest rate of a direction in bit/s, events included."""
     changed_bit_s = (
         event.change.rate_bit_s
@@ -406,8 +317,8 @@ def _smallest_frame_bytes(cell: CellSections, direction: Direction, index: int) 
     message_bytes = cell.workload.lone_message_bytes
     if direction != cell.content_direction or message_bytes is None:
         return frame
-    headers_bytes = ip_header_bytes(_path(cell, index).ip_version) + UDP_HEADER_BYTES
-    return min(frame, message_bytes + headers_bytes + ETHERNET_HEADER_BYTES)
+    headers_bytes = _datagram_header_bytes(_path(cell, index)) + ETHERNET_HEADER_BYTES
+    return min(frame, message_bytes + headers_bytes)
 
 
 def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:
@@ -418,17 +329,6 @@ def bdp_bytes(impairments: AskedImpairments, rtt_ns: int) -> Fraction:
 def _path(cell: CellSections, index: int) -> SinglePath:
     """Return a path of the study by its index, also one that the client of this cell never uses."""
     return cell.path.all_paths[index]
-
-
-def _checked_buffer(size_bytes: int, remedy: str) -> int:
-    if size_bytes > LARGEST_BUFFER_BYTES:
-        raise KeyValueError(
-            "transport.buffer",
-            None,
-            f"{size_bytes} bytes are more than a socket buffer can have ({LARGEST_BUFFER_BYTES})",
-            remedy,
-        )
-    return size_bytes
 
 
 def _sibling_key(key: str, other: str) -> str:

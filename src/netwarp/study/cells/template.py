@@ -6,16 +6,14 @@ from netwarp import wire
 from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.shared_values import SharedValues
 from netwarp.study.cells.association import refuse_lost_associations
+from netwarp.study.cells.buffers import buffer_bytes, most_content_bytes, send_buffer_bytes
 from netwarp.study.cells.cell_sections import CellSections, LimitsSection
 from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.sizing import (
-    buffer_bytes,
     discipline,
     initial_rate_bit_s,
     keeps_order,
     limit_packets,
-    most_content_bytes,
-    send_buffer_bytes,
     shaper_queue_bytes,
 )
 from netwarp.study.sections.path import SinglePath

@@ -138,6 +138,8 @@ class CommandSection(WorkloadSection):
     programs of `[[workload.program]]`. The names of all hosts resolve, on each of them.
     """
 
+    may_send_small_packets: ClassVar[bool] = True
+    """What programs send is not known."""
     relative_paths: ClassVar[Mapping[str, str | None]] = {"directory": "."}
 
     kind: Literal["command"] = "command"
@@ -225,10 +227,6 @@ class CommandSection(WorkloadSection):
         configured for them.
         """
         return "tcp"
-
-    def has_packets_below(self, payload_bytes: int) -> bool:
-        """Return True: what programs send is not known."""
-        return True
 
     @property
     def must_be_alone(self) -> bool:
