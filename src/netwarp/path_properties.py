@@ -124,8 +124,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         " its own delay is over and all packets before it have left, as on a link. Packets further"
         " apart than delays differ have the delays of `distribution`; closer ones also wait for"
         " those before them, and their delay is the largest of all that is left of these. `free`:"
-        " each leaves when its own delay is over, and overtakes others, as in netem without a rate;"
-        " refused beside a fixed `rate` with `fifo`, where netem itself keeps the order."
+        " each leaves when its own delay is over, and overtakes others, as in netem."
         " Default: kept.",
         is_common=False,
         option_help="kept: jitter lets no packet overtake; free: it does, as in netem.",
@@ -238,8 +237,7 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="both",
         help="Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the"
         " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets."
-        " Behind `fifo`, a queue of full-size packets has as much more room as the delay line is"
-        " not full; small messages and programs' packets queue in bytes.",
+        " `fifo` counts full-size packets; small messages and programs' packets queue in bytes.",
         each_help="Room of the queue",
         option_help="Length of the bottleneck's queue: 1bdp, 64kB, 1000p.",
     ),

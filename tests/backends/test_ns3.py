@@ -68,7 +68,7 @@ def test_a_job_is_worded_with_linux_or_with_nothing() -> None:
     assert like_linux["tcp"]["congestion"] == "ns3::TcpCubic"
     to_server = like_linux["links"][1]
     assert to_server["ends"] == ["server", "router"]
-    assert to_server["queues_packets"][1] == 100, "netem's limit counts the delay line too"
+    assert to_server["queues_packets"][1] == 100, "the packet in transmission is in the device"
     assert like_linux["flows"][0]["size_bytes"] == 14_720
     as_it_comes = request(job("tcp", "ns3default"))
     assert as_it_comes["tcp"]["numbers"] == {}

@@ -83,34 +83,46 @@ def test_an_early_replicate_of_another_study_has_the_seeds_of_any(
     assert earlier <= min(replicate, 5)
 
 
-def test_the_limit_is_delay_line_plus_queue_in_travelling_frames() -> None:
+def test_a_queue_behind_the_delay_line_holds_frames_and_the_one_in_transmission() -> None:
     path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": "1bdp"}).paths[0]
-    # 50 Mbit/s for 50 ms are 312 500 bytes; a BDP is twice that.
-    assert path.down.limit_packets == 207 + 413  # frames of 1514 bytes, each part rounded up
-    assert path.up.limit_packets == 5788 + 11575  # acknowledgements of 54 bytes
+    # A BDP is 625 000 bytes.
+    assert path.down.queue_packets == 413 + 1  # frames of 1514 bytes, rounded up
+    assert path.up.queue_packets == 11575 + 1  # acknowledgements of 54 bytes
+    assert path.down.limit_packets == path.up.limit_packets == 1_000_000, "nothing drops before"
 
 
 @pytest.mark.parametrize(
     ("queue", "packets"), [("1000p", 1000), ("64kB", 43), ("2bdp", 826), ("0.25bdp", 104)]
 )
-def test_queues_are_counted_beyond_the_delay_line(queue: str, packets: int) -> None:
+def test_queues_are_counted_in_packets(queue: str, packets: int) -> None:
     path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": queue}).paths[0]
-    assert path.down.limit_packets == 207 + packets
+    assert path.down.queue_packets == packets + 1
 
 
-def test_jitter_makes_the_delay_line_longer() -> None:
-    path = job_of(
-        path={"rtt": "100ms", "rate": "50mbit", "queue": "10p", "jitter_down": "10ms"}
-    ).paths[0]
-    assert path.down.limit_packets == 372 + 10  # 50 ms + 4 × 10 ms
-    assert path.up.limit_packets == 5788 + 10
+@pytest.mark.parametrize(
+    ("keys", "frames"),
+    [
+        ({}, 207),
+        ({"jitter_down": "10ms"}, 372),  # 50 ms + 4 × 10 ms
+    ],
+)
+def test_a_queue_beside_reordering_counts_the_delay_line(keys: dict[str, str], frames: int) -> None:
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": "10p", "reorder": "1%"}
+    down = job_of(path=path | keys).paths[0].down
+    assert (down.limit_packets, down.queue_packets) == (frames + 10, None)
 
 
-def test_small_segments_fill_a_delay_line_with_more_packets() -> None:
-    path = job_of(
-        path={"rtt": "100ms", "rate": "50mbit", "queue": "10p"}, transport={"mss": 256}
-    ).paths[0]
-    assert path.down.limit_packets == 1009 + 10  # 312 500 bytes in frames of 310
+def test_a_queue_of_small_segments_has_more_of_them() -> None:
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": "31kB"}
+    assert job_of(path=path, transport={"mss": 256}).paths[0].down.queue_packets == 100 + 1
+
+
+@pytest.mark.parametrize("keys", [{"duplicate": "1%"}, {"aggregate": "1ms"}])
+def test_what_duplicates_or_collects_packets_has_its_queue_in_a_shaper(
+    keys: dict[str, str],
+) -> None:
+    path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": "10p"} | keys).paths[0]
+    assert (path.down.queue_packets, path.down.shaper_queue_bytes) == (None, 15_140)
 
 
 def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
@@ -122,14 +134,14 @@ def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
         return job_of(path=path | keys, workload=flow, factors=factors).paths[0].down
 
     assert (down("100B").limit_packets, down("100B").shaper_queue_bytes) == (1_000_000, 50_000)
-    assert (down("1472B").limit_packets, down("1472B").shaper_queue_bytes) == (42 + 34, None)
+    assert (down("1472B").queue_packets, down("1472B").shaper_queue_bytes) == (34 + 1, None)
     in_packets = down("100B", queue="100p")
-    assert (in_packets.limit_packets, in_packets.shaper_queue_bytes) == (441 + 100, None)
+    assert (in_packets.queue_packets, in_packets.shaper_queue_bytes) == (100 + 1, None)
     over_sctp = job_of(
         path=path, factors={"transport": ["sctp"]},
         workload={"kind": "flow", "payload": "100B", "interval": "1ms", "count": 10},
     ).paths[0].down  # fmt: skip
-    assert (over_sctp.limit_packets, over_sctp.shaper_queue_bytes) == (441 + 353, None)
+    assert (over_sctp.queue_packets, over_sctp.shaper_queue_bytes) == (353 + 1, None)
     slow = down("100B", rate="100bit")
     assert slow.shaper_queue_bytes is None, "below 202 bit/s a shaper keeps no rate"
 
@@ -145,7 +157,8 @@ def test_all_workloads_beside_small_packets_queue_in_bytes() -> None:
 
 
 def test_the_default_queue_holds_two_first_flights_on_a_short_path() -> None:
-    assert job_of(path={"rtt": "0ms", "rate": "50mbit"}).paths[0].down.limit_packets == 20
+    down = job_of(path={"rtt": "0ms", "rate": "50mbit"}).paths[0].down
+    assert (down.limit_packets, down.queue_packets) == (20 + 1, None), "there is no delay line"
 
 
 def test_an_unlimited_rate_has_a_limit_that_is_never_reached() -> None:

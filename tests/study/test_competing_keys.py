@@ -108,8 +108,11 @@ def test_the_factor_transport_is_for_those_without_one() -> None:
 def test_a_queue_is_sized_for_the_content_that_goes_its_way() -> None:
     job, _ = jobs(ONE, TWO | {"direction": "up"})
     both, _ = jobs(ONE, TWO)
-    assert job.paths[0].up.limit_packets == job.paths[0].down.limit_packets
-    assert both.paths[0].up.limit_packets > both.paths[0].down.limit_packets, "of small packets"
+    assert job.paths[0].up.queue_packets == job.paths[0].down.queue_packets
+    in_acknowledgements, in_data = both.paths[0].up.queue_packets, both.paths[0].down.queue_packets
+    assert in_acknowledgements is not None
+    assert in_data is not None
+    assert in_acknowledgements > in_data, "of small packets"
 
 
 def test_equal_treatment_lists_each_workload() -> None:

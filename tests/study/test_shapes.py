@@ -70,7 +70,7 @@ def test_senders_at_several_distances_have_their_delays_in_both_directions() -> 
         (10 * MS, 10 * MS),
         (80 * MS, 80 * MS),
     ]
-    assert job.paths[0].down.limit_packets == -(-20_000_000 * 160 // 8000 // 1514)
+    assert job.paths[0].down.limit_packets == -(-20_000_000 * 160 // 8000 // 1514) + 1
 
 
 def test_each_link_of_a_chain_is_the_path() -> None:
@@ -80,8 +80,8 @@ def test_each_link_of_a_chain_is_the_path() -> None:
     assert [path.down.delay_ns // MS for path in job.paths] == [10, 10, 10, 0, 0]
     (alone,) = job.each_alone
     assert alone.paths[0].idle_rtt_ns == 60 * MS
-    # One BDP of the way's 60 ms, and the packets that are under way for 10 ms.
-    assert job.paths[0].down.limit_packets == 100 + 17
+    # One BDP of the way's 60 ms, and the packet that is being transmitted.
+    assert job.paths[0].down.queue_packets == 100 + 1
 
 
 def test_traffic_crosses_each_bottleneck_of_a_parking_lot() -> None:
@@ -111,7 +111,7 @@ def test_what_goes_along_a_link_backwards_sizes_the_queue_of_its_own_direction()
     """
     for client, server, of_data in (("host1", "host2", "down"), ("host2", "host1", "up")):
         (job,) = jobs({"shape": "star", "hosts": 2}, {"from": client, "to": server})
-        limits = {each: getattr(job.paths[0], each).limit_packets for each in ("down", "up")}
+        limits = {each: getattr(job.paths[0], each).queue_packets for each in ("down", "up")}
         assert min(limits, key=lambda each: limits[each]) == of_data
 
 

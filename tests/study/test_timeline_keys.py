@@ -140,7 +140,7 @@ def test_a_changing_rate_has_a_shaper_and_the_delay_line_loses_nothing() -> None
     assert (path.down.rate_bit_s, path.down.limit_packets) == (50_000_000, 1_000_000)
     assert path.down.shaper_queue_bytes == 50_000_000 * 0.1 / 8
     assert path.up.shaper_queue_bytes is None
-    assert path.up.limit_packets < 1_000_000
+    assert path.up.queue_packets is not None
     packets = job_of("tcp", path=PATH | {"queue": "7p", "timeline": entries}).paths[0]
     assert packets.down.shaper_queue_bytes == 7 * 1514
     tiny = job_of("tcp", path=PATH | {"queue": "9B", "timeline": entries}).paths[0]
@@ -167,11 +167,12 @@ def test_buffers_hold_the_largest_rate_and_the_longest_delay() -> None:
 
 def test_the_delay_line_holds_the_longest_delay() -> None:
     delay = [{"at": "1s", "change": "delay", "rtt": "300ms"}]
-    usual = job_of("tcp", path=PATH).paths[0].down.limit_packets
-    longer = job_of("tcp", path=PATH | {"timeline": delay}).paths[0].down.limit_packets
+    reorders = PATH | {"reorder": "5%"}
+    usual = job_of("tcp", path=reorders).paths[0].down.limit_packets
+    longer = job_of("tcp", path=reorders | {"timeline": delay}).paths[0].down.limit_packets
     assert longer - usual == pytest.approx(50e6 * 0.1 / 8 / 1514, abs=1)
     redraw = {"period": "1s", "deviation": "25ms"}
-    drawn = job_of("tcp", path=PATH | {"redraw": redraw}).paths[0].down.limit_packets
+    drawn = job_of("tcp", path=reorders | {"redraw": redraw}).paths[0].down.limit_packets
     assert drawn - usual == pytest.approx(50e6 * 0.05 / 8 / 1514, abs=1)
 
 
@@ -192,8 +193,8 @@ def test_an_average_delay_of_0_is_no_delay() -> None:
     assert [each.deviation_ns for each in drawn] == [0, 20_000_000]
     steady = {**path, "redraw": {"period": "1s", "deviation": "0ms", "mean": "0ms"}}
     assert (
-        near.job.paths[0].down.limit_packets
-        == job_of("tcp", path=steady).paths[0].down.limit_packets
+        near.job.paths[0].down.queue_packets
+        == job_of("tcp", path=steady).paths[0].down.queue_packets
     )
 
 

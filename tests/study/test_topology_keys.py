@@ -63,7 +63,7 @@ def test_links_are_the_bottleneck_those_of_clients_and_those_of_servers() -> Non
     assert [delays_ms(path) for path in job.paths] == [(0, 0), (10, 0), (80, 0), (0, 10), (0, 80)]
     assert [path.down.rate_bit_s for path in job.paths] == [20_000_000, None, None, None, None]
     # One BDP of the longer round-trip time, and no delay line before it.
-    assert job.paths[0].down.limit_packets == -(-20_000_000 * 160 // 8000 // 1514)
+    assert job.paths[0].down.limit_packets == -(-20_000_000 * 160 // 8000 // 1514) + 1
 
 
 def test_a_workload_sees_the_path_between_its_hosts() -> None:

@@ -77,6 +77,7 @@ def _without_sizes(of: Job) -> dict[str, Any]:
     for path in found["paths"]:
         for way in ("down", "up"):
             del path[way]["limit_packets"]
+            path[way].pop("queue_packets", None)
     del found["workloads"][0]["transport"]["send_buffer_bytes"]
     return found
 

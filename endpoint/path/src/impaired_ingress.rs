@@ -97,7 +97,10 @@ impl<'a> ImpairedIngress<'a> {
         let options = netem::options(self.impairments);
         let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
             Some(shaper) => bottleneck::add_shaped_netem(ifb, &options, &shaper, None),
-            None => vec![qdisc::add_netem(ifb, &options)],
+            None => {
+                let queue = netem::queue(self.impairments).map(|options| qdisc::add_queue(ifb, &options));
+                [qdisc::add_netem(ifb, &options)].into_iter().chain(queue).collect()
+            }
         };
         self.send(&qdiscs, |errno| {
             missing_module_hint(errno, "netem or htb", "modprobe -a sch_netem sch_htb sch_tbf")
@@ -155,6 +158,9 @@ impl<'a> ImpairedIngress<'a> {
         let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
             let answer = self.route.ask(&shaper::ask_rate(self.ifb()?))?;
             Some(qdisc::options_of(&answer).and_then(shaper::rate_byte_s).context("the shaper has no rate")?)
+        } else if self.impairments.queue_packets.is_some() {
+            let answer = self.route.ask(&qdisc::ask_queue(self.ifb()?))?;
+            Some(qdisc::options_of(&answer).and_then(netem::rate_byte_s).context("the queue has no rate")?)
         } else {
             found.rate_byte_s
         };

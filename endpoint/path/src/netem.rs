@@ -32,8 +32,8 @@ const COLLECTED_PACKETS: u32 = 10_000_000;
 
 /// Returns the payload of `TCA_OPTIONS`: a `struct tc_netem_qopt`, then attributes.
 ///
-/// A rate that a shaper enforces ([`crate::topology::shaper`]) is left out. So is every impairment that a direction
-/// does not have: netem would draw random numbers for it.
+/// A rate that a shaper ([`crate::topology::shaper`]) or a second netem ([`queue`]) enforces is left out. So is every
+/// impairment that a direction does not have: netem would draw random numbers for it.
 pub fn options(impairments: &Impairments) -> Attributes {
     let mut options = delays(Attributes::after(&words(&basics(impairments))), impairments)
         .put_u64(TCA_NETEM_PRNG_SEED, impairments.seed);
@@ -60,19 +60,30 @@ pub fn options(impairments: &Impairments) -> Attributes {
         options = options.put(TCA_NETEM_CORRUPT, &words(&[share(impairments.corrupt_ratio), 0]));
     }
     options = losses(options, impairments);
+    let is_others = impairments.shaper_queue_bytes.is_some() || impairments.queue_packets.is_some();
     match impairments.rate_bit_s {
-        Some(rate_bit_s) if impairments.shaper_queue_bytes.is_none() && impairments.reorder.ratio == 0.0 => {
-            put_rate(options, rate_bit_s / 8)
-        }
+        Some(rate_bit_s) if !is_others && impairments.reorder.ratio == 0.0 => put_rate(options, rate_bit_s / 8),
         _ if impairments.in_order => put_rate(options, ORDERING_BYTE_S),
         _ => options,
     }
 }
 
+/// Returns the options of the netem that is the queue of a bottleneck behind the delay line, and transmits its packets
+/// at the rate; `None` if the impairments have no such queue.
+pub(crate) fn queue(impairments: &Impairments) -> Option<Attributes> {
+    Some(bottleneck(impairments.rate_bit_s?, impairments.queue_packets?))
+}
+
 /// Returns the options of a netem that only delays each packet by its transmission time. The packets come from a shaper
 /// that lets one start when the previous transmission has ended, so no packet waits for another.
 pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
-    put_rate(Attributes::after(&words(&[0, TRANSMITTED_PACKETS, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
+    bottleneck(rate_bit_s, TRANSMITTED_PACKETS)
+}
+
+/// Returns the options of a netem that transmits packets one after the other. At most `limit_packets` wait or are being
+/// transmitted.
+fn bottleneck(rate_bit_s: u64, limit_packets: u32) -> Attributes {
+    put_rate(Attributes::after(&words(&[0, limit_packets, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
 
 /// Returns the options of a netem that collects packets for a time, counted from the first, and releases them together.
@@ -154,8 +165,7 @@ impl InForce {
             (None, 0) => Loss::None {},
             (None, share) => Loss::Random { ratio: ratio(share), correlation: ratio(word(TCA_NETEM_CORR, 1)) },
         };
-        let narrow = u64::from(word(TCA_NETEM_RATE, 0));
-        let rate_byte_s = number(TCA_NETEM_RATE64).or((narrow > 0).then_some(narrow));
+        let rate_byte_s = rate_byte_s(options);
         Some(Self {
             delay_ns: number(TCA_NETEM_LATENCY64)?,
             jitter_ns: number(TCA_NETEM_JITTER64)?,
@@ -174,6 +184,14 @@ impl InForce {
             seed: number(TCA_NETEM_PRNG_SEED)?,
         })
     }
+}
+
+/// Returns the rate of a netem in bytes per second, from its options (`TCA_OPTIONS`); `None` if it enforces none.
+pub(crate) fn rate_byte_s(options: &[u8]) -> Option<u64> {
+    let attributes = options.get(24..)?;
+    let wide = attribute(attributes, TCA_NETEM_RATE64).and_then(|wide| u64_at(wide, 0));
+    let narrow = || u32_at(attribute(attributes, TCA_NETEM_RATE)?, 0).map(u64::from).filter(|rate| *rate > 0);
+    wide.or_else(narrow)
 }
 
 /// Returns a `struct tc_netem_qopt`: latency, limit, loss, gap, duplicate, jitter. Latency and jitter are 0 here;
@@ -312,6 +330,17 @@ mod tests {
             assert_eq!(attribute(&options(&shaped).bytes()[24..], TCA_NETEM_RATE), None);
         }
         assert!(topology::shaper(&plain(), 1500).is_none());
+    }
+
+    #[test]
+    fn a_queue_behind_the_delay_line_has_the_rate_and_its_own_limit() {
+        let queued = Impairments { queue_packets: Some(21), limit_packets: 1_000_000, ..plain() };
+        let delays = InForce::read(options(&queued).bytes()).unwrap();
+        assert_eq!((delays.rate_byte_s, delays.limit_packets, delays.delay_ns), (None, 1_000_000, 50_000_000));
+        let expected =
+            "00000000 15000000 00000000 00000000 00000000 00000000 14000600 105e5f00 00000000 00000000 00000000";
+        assert_eq!(hex::encode(queue(&queued).unwrap().bytes()), expected.replace(' ', ""));
+        assert_eq!(queue(&plain()), None);
     }
 
     #[test]

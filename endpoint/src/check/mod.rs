@@ -168,6 +168,19 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     problems.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
     problems
         .require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || "is 0".to_owned());
+    let is_netems = impairments.rate_bit_s.is_some()
+        && impairments.shaper_queue_bytes.is_none()
+        && impairments.reorder.ratio == 0.0
+        && impairments.aggregate_ns == 0
+        && impairments.duplicate_ratio == 0.0;
+    problems.require(
+        impairments.queue_packets.is_none_or(|packets| packets >= 1 && is_netems),
+        &format!("{at}.queue_packets"),
+        || {
+            "needs a rate and room for a packet, and has no shaper, reordering, aggregation or duplicates beside it"
+                .to_owned()
+        },
+    );
     if let Some(asked) = &impairments.discipline {
         let is_bounded = impairments.rate_bit_s.is_some() && impairments.shaper_queue_bytes.is_some();
         let at = format!("{at}.discipline");

@@ -1,9 +1,9 @@
 """Computes queueing delay and round-trip time under load from samples of the routers' queues.
 
 A bottleneck is a queue from which packets are sent at its rate, with a delay line behind or before
-it. If netem limits the rate, both are in one qdisc: a packet that arrives at ``t`` and does not
-queue leaves at ``t`` plus the line's delay. So the bytes queued at ``t`` are those that had arrived
-by ``t``, less those that have left by ``t`` plus that delay.
+it. If one netem has both, a packet that arrives at ``t`` and does not queue leaves at ``t`` plus
+the line's delay. So the bytes queued at ``t`` are those that had arrived by ``t``, less those that
+have left by ``t`` plus that delay.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def queue_delays(
         return Delays((), ())
     asked: Impairments = getattr(job.paths[path], direction)
     rate, delay = (of(job, records, path, direction) for of in (rate_at, delay_at))
-    has_delay_line = asked.shaper_queue_bytes is None
+    has_delay_line = asked.shaper_queue_bytes is None and asked.queue_packets is None
     delays = []
     for index, at_ns in enumerate(samples.at_ns):
         rate_bit_s = rate(at_ns)

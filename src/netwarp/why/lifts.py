@@ -83,21 +83,32 @@ def _loss(job: Job) -> Job | None:
 
 
 def _queue(job: Job) -> Job | None:
-    """Return a job with a longer queue. In netem, packets in the delay line count as well."""
+    """Return a job with a longer queue. Where one netem has the queue and the delay line, the
+    packets of both count.
+    """
 
     def deeper(of_way: Impairments) -> Mapping[str, Any]:
         if of_way.policer_bytes is not None:
             return {}
         if not of_way.rate_bit_s and of_way.shaper_queue_bytes is None:
             return {}
-        shaped = of_way.shaper_queue_bytes
-        most = DEEPER_QUEUE * of_way.limit_packets
-        changed: dict[str, Any] = {"limit_packets": min(most, 2**31)}
-        if shaped is not None:
-            changed["shaper_queue_bytes"] = min(DEEPER_QUEUE * shaped, 2**31)
-        return changed
+        return _deeper_queue(of_way)
 
     return _with_impairments(job, deeper)
+
+
+def _deeper_queue(of_way: Impairments) -> dict[str, int]:
+    """Return the limits of a direction's queue, each several times as large."""
+    limits = {
+        "limit_packets": of_way.limit_packets,
+        "queue_packets": of_way.queue_packets,
+        "shaper_queue_bytes": of_way.shaper_queue_bytes,
+    }
+    return {
+        name: min(DEEPER_QUEUE * limit, 2**31)
+        for name, limit in limits.items()
+        if limit is not None
+    }
 
 
 def _initial_window(packets: int) -> Change:
@@ -206,13 +217,15 @@ def _with_timeline(job: Job, **changed: Any) -> Job | None:
 def _order(job: Job) -> Job | None:
     def in_order(of_way: Impairments) -> Mapping[str, Any]:
         none = of_way.reorder.model_copy(update={"ratio": 0.0, "correlation": 0.0, "gap": 0})
-        return {"jitter_ns": 0, "jitter_correlation": 0.0, "reorder": none}
+        return {"jitter_ns": 0, "jitter_correlation": 0.0, "reorder": none, "in_order": False}
 
     return _with_impairments(job, in_order)
 
 
 def _link_loss(job: Job) -> Job | None:
-    return _with_impairments(job, lambda _: {"link_loss_ratio": 0.0, "link_repair_ns": 0})
+    return _with_impairments(
+        job, lambda _: {"link_loss_ratio": 0.0, "link_repair_ns": 0, "in_order": False}
+    )
 
 
 def _policer(job: Job) -> Job | None:
@@ -228,8 +241,7 @@ def _rate(job: Job) -> Job | None:
     def faster(of_way: Impairments) -> Mapping[str, Any]:
         if not of_way.rate_bit_s or of_way.shaper_queue_bytes is not None:
             return {}
-        more = min(DEEPER_QUEUE * of_way.limit_packets, 2**31)
-        return {"rate_bit_s": FASTER * of_way.rate_bit_s, "limit_packets": more}
+        return {"rate_bit_s": FASTER * of_way.rate_bit_s, **_deeper_queue(of_way)}
 
     return _with_impairments(job, faster)
 

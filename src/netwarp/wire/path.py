@@ -111,8 +111,8 @@ class Impairments(Wire):
     """Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited.
     With a trace it is null, or the trace's mean rate if a discipline needs a rate."""
     limit_packets: Annotated[U32, DETAIL]
-    """Maximum number of packets in netem: those in the delay line, and those queued for the
-    bottleneck."""
+    """Maximum number of packets in netem: those in the delay line and, unless there is
+    `queue_packets` or a shaper, those queued for the bottleneck."""
     shaper_queue_bytes: Annotated[U32 | None, Asks("a rate that changes")]
     """Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper limits it
     if the rate changes, or if a discipline serves the queue: a packet waits until those before it
@@ -131,7 +131,11 @@ class Impairments(Wire):
     """Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed."""
     in_order: Annotated[bool, Asks("order in spite of jitter")] = False
     """Whether a packet leaves netem only after those before it, even if its delay is shorter. If
-    netem limits the rate, this is always the case."""
+    the same netem limits the rate, this is always the case."""
+    queue_packets: Annotated[U32 | None, DETAIL] = None
+    """Maximum number of packets at the bottleneck, those that wait and the one that is being
+    transmitted, where a second netem behind the delay line limits the rate; null if the netem with
+    the delay line does, or a shaper."""
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
     them; 0 if they are not collected. A second netem does this, behind everything else of the

@@ -25,8 +25,8 @@ class QueueSamples(Wire):
     sent_bytes: tuple[U64, ...]
     """Bytes of the frames sent since the path was built."""
     backlog_bytes: tuple[U64, ...]
-    """Backlog in bytes. If netem limits the rate, it includes the bytes in netem's delay line; if a
-    shaper or a discipline queues behind netem, it does not."""
+    """Backlog in bytes. If one netem has the delay line and the rate, it includes the bytes in the
+    delay line; if a second netem, a shaper or a discipline queues behind it, it does not."""
     backlog_packets: tuple[U64, ...]
     """Backlog in packets, counted like `backlog_bytes`."""
     dropped_packets: tuple[U64, ...]

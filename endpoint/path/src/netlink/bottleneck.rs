@@ -6,7 +6,7 @@
 use netwarp_wire::job::{Discipline, DisciplineKind};
 
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
-use super::qdisc::{NETEM, SHAPER, TC_H_ROOT, TCA_STATS_BASIC, TCA_STATS_QUEUE, add, ask, structure};
+use super::qdisc::{NETEM, SHAPER, TC_H_ROOT, TCA_STATS_BASIC, TCA_STATS_QUEUE, add, ask, ask_queue, structure};
 use super::shaper::{add_shaper, ask_bucket};
 use super::{NetlinkError, discipline};
 use crate::topology::{Place, Shaper};
@@ -71,9 +71,11 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
     ask(format!("read back the discipline of link {index}"), index, DISCIPLINE)
 }
 
-/// The queue of a bottleneck whose rate a shaper enforces instead of netem.
+/// The queue of a bottleneck behind the netem that delays packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queueing {
+    /// A second netem, which enforces the rate.
+    Netem,
     /// The token bucket's own queue.
     Shaper,
     /// A queueing discipline of this kind.
@@ -93,6 +95,7 @@ impl Queueing {
 /// Returns the request that reads the queue behind the netem of a link, with its counters.
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
+        Queueing::Netem => ask_queue(index),
         Queueing::Shaper => ask_bucket(index),
         Queueing::Discipline(_) => ask_discipline(index),
     }
@@ -123,7 +126,7 @@ impl QueueSample {
         let Some((queueing, answer)) = behind else { return Ok(sample) };
         let queue = Self::read(answer)?;
         let marked_packets = match queueing {
-            Queueing::Shaper => 0,
+            Queueing::Netem | Queueing::Shaper => 0,
             Queueing::Discipline(kind) => discipline::in_force(kind, answer)?.marked_packets,
         };
         Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })

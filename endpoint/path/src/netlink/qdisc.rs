@@ -12,6 +12,8 @@ pub(super) const NETEM: u32 = 0x0001_0000;
 pub(super) const SHAPER: u32 = 0x0002_0000;
 /// The handle of the netem that collects packets behind a link's netem, `7:`.
 const COLLECTION: u32 = 0x0007_0000;
+/// The handle of the netem that is a bottleneck's queue behind a link's netem, which then has the delay line alone, `8:`.
+const QUEUE: u32 = 0x0008_0000;
 pub(super) const TCA_STATS_BASIC: u16 = 1;
 pub(super) const TCA_STATS_QUEUE: u16 = 3;
 pub(super) const TCA_STATS_APP: u16 = 4;
@@ -19,6 +21,16 @@ pub(super) const TCA_STATS_APP: u16 = 4;
 /// Returns the request that makes a netem with `options` (`TCA_OPTIONS`) the root qdisc of a link.
 pub fn add_netem(index: u32, options: &Attributes) -> Request {
     add(format!("put netem on link {index}"), index, NETEM, TC_H_ROOT, "netem", options)
+}
+
+/// Returns the request that puts a netem with the rate and the queue of a bottleneck behind a link's netem.
+pub(crate) fn add_queue(index: u32, options: &Attributes) -> Request {
+    add(format!("put a netem with a queue on link {index}"), index, QUEUE, NETEM + 1, "netem", options)
+}
+
+/// Returns the request that reads the queue of a bottleneck behind a link's netem, with its counters.
+pub(crate) fn ask_queue(index: u32) -> Request {
+    ask(format!("read the queue of link {index}"), index, QUEUE)
 }
 
 /// Returns the request that puts a netem that collects packets behind a link's netem.

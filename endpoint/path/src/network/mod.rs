@@ -236,8 +236,11 @@ impl Network {
                 BuildStep::Silence(router) => self.commit(*router, nftables::silence())?,
                 BuildStep::Netem { device, impairments } => {
                     self.impaired.insert(*device);
-                    let request = qdisc::add_netem(device.index, &netem::options(impairments));
-                    self.queue(device.node, request)?;
+                    self.queue(device.node, qdisc::add_netem(device.index, &netem::options(impairments)))?;
+                    if let Some(options) = netem::queue(impairments) {
+                        self.queue(device.node, qdisc::add_queue(device.index, &options))?;
+                        self.queueing.insert(*device, Queueing::Netem);
+                    }
                     self.collect(*device, impairments)?;
                 }
             }

@@ -24,6 +24,7 @@ impl Impairments {
             corrupt_ratio: 0.0,
             seed: 0,
             in_order: false,
+            queue_packets: None,
             aggregate_ns: 0,
             link_loss_ratio: 0.0,
             link_repair_ns: 0,
@@ -49,6 +50,7 @@ impl Impairments {
             discipline: _,
             seed: _,
             in_order: _,
+            queue_packets: _,
             aggregate_ns,
             link_loss_ratio,
             link_repair_ns: _,
@@ -73,7 +75,7 @@ impl Impairments {
 
     /// Returns the most bytes that wait in this direction's queue; 0 if its rate is unlimited.
     pub(super) fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
-        let held_bytes = u64::from(self.limit_packets) * u64::from(mtu_bytes);
+        let held_bytes = u64::from(self.queue_packets.unwrap_or(self.limit_packets)) * u64::from(mtu_bytes);
         match (self.shaper_queue_bytes, self.rate_bit_s) {
             (Some(shaper_bytes), _) => shaper_bytes.into(),
             (None, Some(_)) => held_bytes,

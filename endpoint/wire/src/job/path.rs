@@ -57,7 +57,8 @@ pub struct Impairments {
     /// Rate of the bottleneck for Ethernet frames (without preamble and FCS); null if unlimited. With a trace it is
     /// null, or the trace's mean rate if a discipline needs a rate.
     pub rate_bit_s: Option<u64>,
-    /// Maximum number of packets in netem: those in the delay line, and those queued for the bottleneck.
+    /// Maximum number of packets in netem: those in the delay line and, unless there is `queue_packets` or a shaper,
+    /// those queued for the bottleneck.
     pub limit_packets: u32,
     /// Size of the queue of a shaper behind netem; null if netem limits the rate. A shaper limits it if the rate
     /// changes, or if a discipline serves the queue: a packet waits until those before it have been sent, and is then
@@ -74,10 +75,14 @@ pub struct Impairments {
     pub corrupt_ratio: f64,
     /// Seed of netem's random numbers (`TCA_NETEM_PRNG_SEED`), already hashed.
     pub seed: u64,
-    /// Whether a packet leaves netem only after those before it, even if its delay is shorter. If netem limits the
-    /// rate, this is always the case.
+    /// Whether a packet leaves netem only after those before it, even if its delay is shorter. If the same netem limits
+    /// the rate, this is always the case.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
+    /// Maximum number of packets at the bottleneck, those that wait and the one that is being transmitted, where a
+    /// second netem behind the delay line limits the rate; null if the netem with the delay line does, or a shaper.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub queue_packets: Option<u32>,
     /// How long packets are collected before they are released together, counted from the first of them; 0 if they are
     /// not collected. A second netem does this, behind everything else of the direction (`slot`).
     #[serde(default, skip_serializing_if = "is_left_out")]

@@ -20,8 +20,8 @@ pub struct QueueSamplesRecord {
     pub at_ns: Vec<u64>,
     /// Bytes of the frames sent since the path was built.
     pub sent_bytes: Vec<u64>,
-    /// Backlog in bytes. If netem limits the rate, it includes the bytes in netem's delay line; if a shaper or a
-    /// discipline queues behind netem, it does not.
+    /// Backlog in bytes. If one netem has the delay line and the rate, it includes the bytes in the delay line; if a
+    /// second netem, a shaper or a discipline queues behind it, it does not.
     pub backlog_bytes: Vec<u64>,
     /// Backlog in packets, counted like `backlog_bytes`.
     pub backlog_packets: Vec<u64>,

@@ -7,11 +7,9 @@ trip takes as long.
 """
 
 from collections.abc import Collection, Sequence
-from math import ceil
 from typing import Any, NamedTuple
 
 from netwarp import wire
-from netwarp.units import NS_PER_S
 from netwarp.wire import Impairments, Job, Network, Path
 
 FAST_BIT_S = 1_000_000_000_000
@@ -44,7 +42,7 @@ def links(job: Job) -> list[dict[str, Any]]:
     return [
         _link(
             (link.first, link.second), _delay_ns(job.network, link, path, servers),
-            _sender(path.mtu_bytes, path.up), _sender(path.mtu_bytes, path.down), path.mtu_bytes,
+            _sender(path.up), _sender(path.down), path.mtu_bytes,
         )
         for link, path in zip(job.network.links, job.paths, strict=True)
     ]  # fmt: skip
@@ -56,7 +54,7 @@ def _of_one_path(path: Path) -> list[dict[str, Any]]:
     """
     delay_ns = (path.up.delay_ns + path.down.delay_ns) // 4
     mtu_bytes = path.mtu_bytes
-    down, up = _sender(mtu_bytes, path.down), _sender(mtu_bytes, path.up)
+    down, up = _sender(path.down), _sender(path.up)
     return [
         _link((HOSTS[0], ROUTER), delay_ns, _Sender(), down, mtu_bytes),
         _link((HOSTS[1], ROUTER), delay_ns, _Sender(), up, mtu_bytes),
@@ -75,20 +73,16 @@ def _link(
     }  # fmt: skip
 
 
-def _sender(mtu_bytes: int, impairments: Impairments) -> _Sender:
+def _sender(impairments: Impairments) -> _Sender:
     loss = impairments.loss.ratio if isinstance(impairments.loss, wire.RandomLoss) else 0.0
-    return _Sender(
-        impairments.rate_bit_s or FAST_BIT_S, _queue_packets(mtu_bytes, impairments), loss
-    )
+    return _Sender(impairments.rate_bit_s or FAST_BIT_S, _queue_packets(impairments), loss)
 
 
-def _queue_packets(mtu_bytes: int, impairments: Impairments) -> int:
-    """Return how many packets fit in the queue behind the delay line: netem's limit minus those in
-    the delay line.
+def _queue_packets(impairments: Impairments) -> int:
+    """Return how many packets can wait at the bottleneck: all that it holds, less the one that is
+    being transmitted, which is in ns-3's device. Without a delay, netem's limit is the queue's.
     """
-    frame_bits = 8 * (mtu_bytes + 14)
-    in_flight = (impairments.rate_bit_s or 0) * impairments.delay_ns / NS_PER_S / frame_bits
-    return max(1, impairments.limit_packets - ceil(in_flight))
+    return max(1, (impairments.queue_packets or impairments.limit_packets) - 1)
 
 
 def _delay_ns(network: Network, link: wire.Link, path: Path, servers: Collection[str]) -> int:

@@ -1,9 +1,10 @@
 """Computes the limits of a path's queues: netem's in packets, and a shaper's in bytes.
 
 netem's ``limit`` counts both the packets in its delay line and those queued for the bottleneck. A
-study states only the queue; the delay line is added here. Both are counted in frames of the
-direction: full-size frames in the direction of the data, and bare acknowledgements in the other. A
-limit computed from full-size frames would drop acknowledgements there that a real router would not.
+study states only the queue, which is therefore in a second netem behind the delay line, or in a
+shaper. Where neither can be, the delay line is added here. Packets are frames of the direction:
+full-size frames in the direction of the data, and bare acknowledgements in the other. A limit
+computed from full-size frames would drop acknowledgements there that a real router would not.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ net/sched/sch_htb.c). After a packet that takes longer, the next one would be se
 
 
 def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> int:
-    """Return netem's packet limit for one direction of a path: the delay line plus the queue.
+    """Return the packet limit of the netem that has the delay line of one direction of a path.
 
-    If a shaper behind netem enforces the rate, the queue is in the shaper, and netem has only the
-    delay line, in which no packet is dropped. If packets are reordered, the shaper comes before
-    netem, whose limit then counts both.
+    If the queue is in a second netem or in a shaper behind it, no packet is dropped in the delay
+    line. Otherwise the limit counts both, and the packet that is being transmitted. If packets are
+    reordered, the shaper comes before netem, whose limit counts the delay line and the queue.
 
     Raises:
         KeyValueError: there is a queue without a bottleneck, or it has no room, or is beyond
@@ -63,6 +64,8 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
                 missing=_sibling_key(key, "rate"),
             )
         return UNLIMITED_LIMIT_PACKETS
+    if separate_queue_packets(cell, direction, index) is not None:
+        return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
     if is_shaped(cell, direction, index):
         if not impairments.reorders:
@@ -70,12 +73,40 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
         rate_bit_s = peak_rate_bit_s(cell, direction, index)
     delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
+    delay_line_packets = ceil(delay_line_bytes / _smallest_frame_bytes(cell, direction, index))
+    held_packets = _held_packets(cell, direction, index) - (1 if impairments.reorders else 0)
+    return _checked_packets(cell, direction, index, delay_line_packets + held_packets)
+
+
+def separate_queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
+    """Return the packet limit of the netem that has the bottleneck's queue behind the delay line:
+    the queue, and the packet that is being transmitted. None if there is no such netem.
+
+    Without a delay one netem has both.
+
+    Raises:
+        KeyValueError: the queue has no room, or is beyond netem's range.
+    """
+    impairments = _path(cell, index).impairments(direction)
+    if impairments.rate_bit_s is None or impairments.reorders or impairments.needs_own_netem:
+        return None
+    if is_shaped(cell, direction, index) or longest_delay_ns(cell, direction, index) == 0:
+        return None
+    return _checked_packets(cell, direction, index, _held_packets(cell, direction, index))
+
+
+def _held_packets(cell: CellSections, direction: Direction, index: int) -> int:
+    """Return how many packets wait or are being transmitted when a FIFO queue is full."""
     frame = _smallest_frame_bytes(cell, direction, index)
-    packets = ceil(delay_line_bytes / frame) + queue_packets(cell, direction, index, frame)
+    return queue_packets(cell, direction, index, frame) + 1
+
+
+def _checked_packets(cell: CellSections, direction: Direction, index: int, packets: int) -> int:
     if packets > LARGEST_LIMIT_PACKETS:
         reason = f"{packets} packets are more than netem can hold"
         remedy = "lower queue, rate or delay"
-        raise KeyValueError(_key("queue", direction, path, index), None, reason, remedy)
+        key = _key("queue", direction, _path(cell, index), index)
+        raise KeyValueError(key, None, reason, remedy)
     return packets
 
 
@@ -88,12 +119,13 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
         return True
     if impairments.policer_bytes is not None:
         return True
-    return bool(_rate_changes(cell, direction, index)) or _counts_bytes(cell, direction, index)
+    return bool(_rate_changes(cell, direction, index)) or _is_fifo_shaped(cell, direction, index)
 
 
-def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
-    """Return whether a FIFO queue has to be counted in bytes, and thus by a shaper: netem counts
-    packets, and with small ones in its delay line it would drop where no queue has formed.
+def _is_fifo_shaped(cell: CellSections, direction: Direction, index: int) -> bool:
+    """Return whether a FIFO queue at a fixed rate is in a shaper: small packets are counted in
+    bytes, while netem counts packets; and what duplicates or collects packets needs a device of
+    its own.
 
     A queue that is stated in packets, and is filled by one workload, remains netem's. So does that
     of a flow over SCTP: behind a shaper its packets leave with another checksum than they came
@@ -108,10 +140,13 @@ def _counts_bytes(cell: CellSections, direction: Direction, index: int) -> bool:
         return False
     if cell.has_small_packets_beside:
         return True
+    is_flow = cell.workload.lone_message_bytes is not None
+    if is_flow and not cell.transport.traits.keeps_packets_in_shapers:
+        return False
+    if impairments.needs_own_netem:
+        return True
     queue = impairments.queue
-    is_in_packets = queue is not None and queue.unit == "packets"
-    is_netems = is_in_packets or not cell.transport.traits.keeps_packets_in_shapers
-    if is_netems and cell.workload.lone_message_bytes is not None:
+    if is_flow and queue is not None and queue.unit == "packets":
         return False
     return cell.workload.has_packets_below(path.mtu_bytes - _datagram_header_bytes(path))
 
@@ -139,7 +174,7 @@ def _rate_changes(cell: CellSections, direction: Direction, index: int) -> list[
 def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> bool:
     """Return whether netem is set to keep packets in order although it has jitter.
 
-    netem that also limits the rate always keeps the order.
+    A netem with a delay line and a rate always keeps the order.
 
     Raises:
         KeyValueError: the study asks for reordering in that direction.
@@ -148,8 +183,9 @@ def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> boo
     impairments = path.impairments(direction)
     if impairments.jitter_ns == 0 and impairments.longest_repair_ns == 0:
         return False
-    is_netems = not is_shaped(cell, direction, index) and not impairments.reorders
-    if impairments.rate_bit_s is None or not is_netems:
+    is_separate = separate_queue_packets(cell, direction, index) is not None
+    is_elsewhere = is_separate or is_shaped(cell, direction, index) or impairments.reorders
+    if impairments.rate_bit_s is None or is_elsewhere:
         return impairments.in_order
     if not impairments.in_order:
         reason = f"netem keeps the {direction} rate, and packets in order with it"

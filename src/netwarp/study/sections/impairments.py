@@ -82,6 +82,13 @@ class AskedImpairments:
         return reorder.ratio > 0
 
     @property
+    def needs_own_netem(self) -> bool:
+        """Whether packets are duplicated, or collected and released together. Some kernels refuse
+        one netem behind another that duplicates, and collected packets count as queued before.
+        """
+        return bool(self.netem["duplicate_ratio"] or self.netem["aggregate_ns"])
+
+    @property
     def usual_rate_bit_s(self) -> int | None:
         """Rate in bit/s from which the size of the queue follows (of a trace, the mean); None if it
         is unlimited.
