@@ -214,6 +214,4 @@ def test_streams_of_an_association_are_not_held_up_by_each_other(tmp_path: Path)
     (run,) = run_study_cells(tmp_path, LINE, transports=[sctp], size="5MB")
     found = transfers(run, "client")
     assert len(found) == CHUNKS
-    # Each chunk takes nearly all of the time: they share the association's window.
-    whole_ns = max(each.last_byte_ns for each in found) - min(each.first_byte_ns for each in found)
-    assert all(each.last_byte_ns - each.first_byte_ns > 0.8 * whole_ns for each in found)
+    assert max(each.first_byte_ns for each in found) < min(each.last_byte_ns for each in found)

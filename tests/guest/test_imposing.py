@@ -137,8 +137,8 @@ def test_a_rate_is_kept_and_the_train_that_measures_it_meets_it(tmp_path: Path) 
         (sent,) = {each["dropped_packets"] for each in [run["calibration", "up"]]}
         assert sent == 0
         took_s = 8 * counted["delivered_bytes"] / 8_000_000
-        # Connecting, slow start and what else is no transfer takes a few round trips.
-        assert took_s < counted["interval_ns"] / 1e9 < took_s + 1.0
+        # Slow start overflows the queue, and SCTP waits for a time-out of a second.
+        assert took_s < counted["interval_ns"] / 1e9 < took_s + 2.0
         train_bit_s = run["path_measurement", "imposed"]["rate_down_bit_s"]
         assert train_bit_s == pytest.approx(8_000_000, rel=0.04)
 
@@ -159,7 +159,7 @@ END
         f"{GONE}\n{SHOW}",
         study=LONG,
     )
-    assert told["impaired"] == "1\n"
+    assert told["impaired"] == "2\n", "a delay line, and the queue behind it"
     assert [float(line) for line in told["times"].split()] == pytest.approx([0.02] * 20, abs=0.001)
     assert "the same command goes on" in told["told"]
     assert told["left"] == "nothing\n"

@@ -65,7 +65,8 @@ def test_packets_behind_a_repair_wait_for_it(tmp_path: Path, more: dict[str, Any
 
 
 def test_every_transport_arrives_over_a_link_that_repairs(tmp_path: Path) -> None:
-    path = {"rtt": "20ms", "rate": "20mbit", "link_loss": "10%"}
+    """What a repair held up comes to the queue at once, and finds room there."""
+    path = {"rtt": "20ms", "rate": "20mbit", "queue": "200p", "link_loss": "10%"}
     for run in run_study_cells(tmp_path, path, size="200kB"):
         assert run.metrics["completion_time_s"] > 0, run.transport
         assert run.metrics["path_dropped_down"] == 0, run.transport
