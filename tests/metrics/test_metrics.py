@@ -13,6 +13,7 @@ from netwarp.wire import (
     Connection,
     GaveUp,
     Job,
+    OfWorkload,
     Record,
     Transfer,
     job_from_json,
@@ -135,6 +136,22 @@ def test_giving_up_is_a_result_only_where_the_path_lost_something(
     assert failure is None or failure.message == (
         "dialling timed out, on a path that delivered all packets"
     )
+
+
+def test_a_connection_that_a_nat_has_forgotten_is_a_result_on_a_path_that_lost_nothing() -> None:
+    job = job_from_json((GOLDEN / "job-nat.json").read_text())
+    records = read_records(GOLDEN / "records-bulk-quic.jsonl")
+    delivered = [
+        each.model_copy(update={"offered_packets": 8, "delivered_packets": 8})
+        for each in records
+        if isinstance(each, Calibration)
+    ]
+    gave_up = GaveUp(record="gave_up", side="client", at_ns=1, cause="reset by peer")
+    told = [
+        OfWorkload(record="of_workload", workload=each.name or "", line=gave_up)
+        for each in job.workloads
+    ]
+    assert failure_from_records(job, [*delivered, *told, records[-1]]) is None
 
 
 def test_of_an_upload_that_was_broken_off_the_server_may_not_know_all_chunks() -> None:

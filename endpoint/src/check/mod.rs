@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn paths_of_ipv6_are_wide_enough_warm_and_all_alike() {
         type Spoil = fn(&mut Job);
-        let cases: [(&str, Spoil); 6] = [
+        let cases: [(&str, Spoil); 7] = [
             ("paths[0].dual: is true, and ipv6 is not", |job| {
                 job.paths[0].ipv6 = false;
                 job.paths[0].dual = true;
@@ -268,6 +268,7 @@ mod tests {
                 job.timeline.events = golden::job("stream-handovers").timeline.events;
                 job.timeline.events.iter_mut().for_each(|event| event.path = 0);
             }),
+            ("paths[0].down.queue_packets: needs a rate", |job| job.paths[0].down.shaper_queue_bytes = Some(9000)),
             ("paths[0].neighbours: are cold", |job| job.paths[0].neighbours = Neighbours::Cold),
             ("paths[1].ipv6: differs", |job| {
                 job.paths.push(job.paths[0].clone());

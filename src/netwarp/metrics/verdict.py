@@ -28,17 +28,19 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
         return end.failure
     views = workload_views(job, records)
     if not views:
-        return _failure_of_workload(job, records)
+        return _failure_of_workload(job, records, may_be_reset=_translates(job))
     for view in views:
-        failure = _failure_of_workload(view.job, view.records)
+        failure = _failure_of_workload(view.job, view.records, may_be_reset=_translates(job))
         if failure is not None:
             return failure.model_copy(update={"message": f"{view.name}: {failure.message}"})
     return None
 
 
-def _failure_of_workload(job: Job, records: Sequence[Record]) -> Failure | None:
+def _failure_of_workload(
+    job: Job, records: Sequence[Record], *, may_be_reset: bool
+) -> Failure | None:
     gave_up = of_kind(records, GaveUp)
-    if gave_up and (_lost_something(records) or _corrupts(job)):
+    if gave_up and (_lost_something(records) or _corrupts(job) or may_be_reset):
         return None  # This is a result: metrics of what could not arrive are missing.
     if gave_up:
         cause = f"{gave_up[0].cause}, on a path that delivered all packets"
@@ -59,6 +61,13 @@ def _corrupts(job: Job) -> bool:
     checksum; no counter includes these drops.
     """
     return any(each.corrupt_ratio > 0 for path in job.paths for each in (path.down, path.up))
+
+
+def _translates(job: Job) -> bool:
+    """Return whether a router with NAT can forget a connection, which the peer's kernel then resets
+    although every packet was delivered.
+    """
+    return job.network is not None and bool(job.network.nats)
 
 
 def _lost_something(records: Sequence[Record]) -> bool:
