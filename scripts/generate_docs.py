@@ -24,7 +24,6 @@ from netwarp.metrics import METRICS
 from netwarp.path_profiles import PROFILES
 from netwarp.sources import SourceFile
 from netwarp.study import StudyFile
-from netwarp.study.cells.cell_sections import LimitsSection
 from netwarp.study.claims import Claim
 from netwarp.study.expectations import Expect
 from netwarp.study.figure_kinds import FIGURE_KINDS, figure_kind
@@ -32,6 +31,7 @@ from netwarp.study.figures import Figure
 from netwarp.study.sections.competing import CompetingSection
 from netwarp.study.sections.diagnose import describe_type
 from netwarp.study.sections.hosts import HostSection, LinkSection, RouterSection
+from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import (
     HandoversSection,

@@ -9,11 +9,10 @@ Damaged parts are recorded and left out when they are read.
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -24,6 +23,8 @@ from netwarp.errors import RunDirectoryError, one_line
 from netwarp.plan_lines import RUN_NAME, intact_lines, refuse_too_many_lines
 from netwarp.regular_files import is_link, is_there
 from netwarp.run_files import (
+    LOCK_FILE,
+    acquire,
     closed_to_others,
     file_sha256,
     lines_of,
@@ -40,7 +41,6 @@ from netwarp.run_provenance import readable_fields
 from netwarp.run_status import Status
 from netwarp.study_shape import wrong_table
 
-LOCK_FILE = ".lock"
 PLAN_FILE = "plan.jsonl"
 JOB_FILE = "job.json"
 RECORDS_FILE = "records.jsonl"
@@ -133,7 +133,7 @@ class RunDirectory:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             lock = os.open(self.path / LOCK_FILE, flags, 0o644)
             try:
-                self._acquire(lock, made)
+                acquire(self.path, lock, made)
                 make_folder(self.runs)
             except BaseException:
                 os.close(lock)
@@ -158,32 +158,6 @@ class RunDirectory:
     def _own_names(self) -> set[str]:
         places = (place for place in vars(self).values() if isinstance(place, Path))
         return {LOCK_FILE, *(place.name for place in places if place != self.path)}
-
-    def _acquire(self, lock: int, made: Sequence[Path]) -> None:
-        """Lock the directory.
-
-        Args:
-            lock: descriptor of the file that is locked.
-            made: folders that were created for it, and that are removed if nothing can be locked.
-
-        Raises:
-            RunDirectoryError: another process has locked it, or the file system has no locks.
-        """
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise RunDirectoryError(
-                f"another netwarp is running into {self.path}: wait for it, or use --out DIR"
-            ) from None
-        except OSError as error:
-            if made:
-                (self.path / LOCK_FILE).unlink()
-                for folder in made:
-                    folder.rmdir()
-            raise RunDirectoryError(
-                f"cannot lock {self.path} (flock: {_why(error)}), so two commands might write there"
-                " at once: choose a file system that has locks, with --out DIR"
-            ) from None
 
     def kept_runs(self) -> set[str]:
         """Return the names of the runs that have ended, successfully or not.

@@ -1,14 +1,15 @@
-"""Reads and writes the files of a run directory.
+"""Reads and writes the files of a run directory, and locks it.
 
 Files from a guest or another host are read only if they are regular files of bounded size; links
 are not followed. A written file replaces the old one as a whole.
 """
 
 import errno
+import fcntl
 import json
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import file_digest
 from math import isfinite
@@ -19,9 +20,38 @@ from netwarp.errors import RunDirectoryError, one_line
 from netwarp.file_trees import remove_tree
 from netwarp.regular_files import UnreadableFileError, is_there, open_regular
 
+LOCK_FILE = ".lock"
 NOT_REGULAR = "it is not a regular file"
 MOST_READ_BYTES = 1 << 30
 """Largest file of a run directory that is read as a whole."""
+
+
+def acquire(directory: Path, lock: int, made: Sequence[Path]) -> None:
+    """Lock a run directory.
+
+    Args:
+        directory: the run directory.
+        lock: descriptor of the file that is locked, which is in the directory.
+        made: folders that were created for it, and that are removed if nothing can be locked.
+
+    Raises:
+        RunDirectoryError: another process has locked it, or the file system has no locks.
+    """
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunDirectoryError(
+            f"another netwarp is running into {directory}: wait for it, or use --out DIR"
+        ) from None
+    except OSError as error:
+        if made:
+            (directory / LOCK_FILE).unlink()
+            for folder in made:
+                folder.rmdir()
+        raise RunDirectoryError(
+            f"cannot lock {directory} (flock: {error.strerror or error}), so two commands might"
+            " write there at once: choose a file system that has locks, with --out DIR"
+        ) from None
 
 
 def file_sha256(path: Path) -> str | None:

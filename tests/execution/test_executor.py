@@ -160,7 +160,7 @@ def test_where_nothing_can_be_locked_nothing_is_left(
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr("netwarp.run_directory.fcntl.flock", flock)
+    monkeypatch.setattr("netwarp.run_files.fcntl.flock", flock)
     (tmp_path / "mine").mkdir()
     for place in (tmp_path / "new" / "out", tmp_path / "mine"):
         with (

@@ -5,12 +5,13 @@ from typing import Any, TypeVar
 
 from netwarp import wire
 from netwarp.fields import KeyValueError, Section, parse_sampling
-from netwarp.study.cells.cell_sections import CellSections, Crossing, LimitsSection
+from netwarp.study.cells.cell_sections import CellSections, Crossing
 from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.factors import KERNEL_FACTOR, Level, word_of
 from netwarp.study.cells.template import JobTemplates, built_paths, built_timeline
 from netwarp.study.sections.diagnose import validated
 from netwarp.study.sections.inheritance import completed
+from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.transport import merged_transport
 from netwarp.study.tables import Table, Written

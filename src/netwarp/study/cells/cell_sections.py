@@ -3,13 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
-
-from pydantic import Field
 
 from netwarp import wire
-from netwarp.fields import Duplex, KeyValueError, Kind, Section
+from netwarp.fields import Duplex, KeyValueError
 from netwarp.study.cells.cell_transport import CellTransport
+from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.paths import PathSection
 from netwarp.study.sections.timeline import Lateness
@@ -17,20 +15,6 @@ from netwarp.transports import QUIC_DATAGRAM_HEADERS_BYTES, is_simulated
 from netwarp.units import NS_PER_S
 from netwarp.wire import Reconnect
 from netwarp.workloads import WorkloadSection
-
-Seconds = Annotated[
-    int, Field(ge=1, le=10**9, strict=True), Kind("a whole number of seconds from 1 to 1000000000")
-]
-
-
-class LimitsSection(Section):
-    """Limits beyond which a run is aborted as failed."""
-
-    virtual_s: Seconds = 86_400
-    """Time in seconds of the run's own clock after which a run has failed."""
-    stall_cpu_s: Seconds = 120
-    """CPU time in seconds after which a run has failed if its clock has not moved during it."""
-
 
 ALWAYS_MARK = frozenset({"cake", "dualpi2"})
 """Queueing disciplines in which ECN marking cannot be switched off."""

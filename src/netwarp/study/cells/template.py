@@ -7,7 +7,7 @@ from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.shared_values import SharedValues
 from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.buffers import buffer_bytes, most_content_bytes, send_buffer_bytes
-from netwarp.study.cells.cell_sections import CellSections, LimitsSection
+from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.cell_transport import CellTransport
 from netwarp.study.cells.sizing import (
     discipline,
@@ -17,6 +17,7 @@ from netwarp.study.cells.sizing import (
     separate_queue_packets,
     shaper_queue_bytes,
 )
+from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.transport import owners
 from netwarp.units import NS_PER_S
