@@ -63,6 +63,7 @@ def test_a_second_path_is_named_with_the_first(
 )
 def test_a_default_queue_is_named(path: dict[str, str], queue: str | None) -> None:
     tables = support.tables("tcp", path=path)
+    assert fixed_conditions({}, support.job_of("tcp", path=path)) == {}, "a damaged study"
     found = fixed_conditions(tables, support.job_of("tcp", path=path))
     assert found.get("path.queue") == queue
 

@@ -19,14 +19,17 @@ def fixed_conditions(raw: Mapping[str, Any], job: Job | None) -> dict[str, str]:
     throughout the study.
 
     Args:
-        raw: the tables of the study that was run.
+        raw: the tables of the study that was run; empty if they could not be read.
         job: any of the study's jobs, for path properties that the study does not set; None if no
             job was kept.
 
     Returns:
         Values by key, as written in the study, with those of the path first: `{"path.rtt":
-            "100ms"}`.
+            "100ms"}`. Empty without the study's tables, as a job tells neither what was varied nor
+            what was set.
     """
+    if not raw:
+        return {}
     varied = set(flattened(raw.get("factors", {})))
     written = {
         f"{section}.{key}": _text(value)
