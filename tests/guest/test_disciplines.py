@@ -158,16 +158,30 @@ def test_a_queue_that_fills_is_seen_by_the_router_and_by_the_sender(
     assert run.metrics["limited_by_link_ratio"] > 0.9
 
 
-@pytest.mark.parametrize("rtt", ["0ms", "200ms"])
-@pytest.mark.parametrize("discipline", ["fifo", "codel"])
-def test_a_burst_finds_the_room_of_the_queue_however_long_the_path_is(
-    discipline: str, rtt: str, tmp_path: Path
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"rtt": "0ms"},
+        {"discipline": "codel"},
+        {"reorder": "1%"},
+        {"duplicate": "10%"},
+        {"aggregate": "1ms"},
+        {"jitter": "100us"},
+        {"timeline": [{"at": "60s", "change": "rate", "rate": "5mbit"}]},
+    ],
+    ids=["fifo", "near", "codel", "reorder", "duplicate", "aggregate", "jitter", "timeline"],
+)
+@pytest.mark.parametrize("payload", ["1472B", "100B"])
+def test_a_burst_finds_the_room_of_the_queue_whatever_the_path_is(
+    more: dict[str, Any], payload: str, tmp_path: Path
 ) -> None:
     """149 packets come within the time of one. One is being transmitted, and 20 wait."""
-    path = {"rtt": rtt, "rate": "10mbit", "queue": "20p", "discipline": discipline}
+    rate = {"1472B": "10mbit", "100B": "500kbit"}[payload]
+    path = {"rtt": "200ms", "rate": rate, "queue": "20p"} | more
     tables = {
         "title": "guest test", "replicates": 1, "transport": {"kind": "udp"}, "path": path,
-        "workload": {"kind": "flow", "payload": "1472B", "interval": "1us", "count": 149},
+        "workload": {"kind": "flow", "payload": payload, "interval": "1us", "count": 149},
     }  # fmt: skip
     (found,) = run_study(plan_study(study_from_mapping(tables)), tmp_path, jobs=1)
     assert found.calibration("down").delivered_packets == 21

@@ -83,49 +83,40 @@ def test_an_early_replicate_of_another_study_has_the_seeds_of_any(
     assert earlier <= min(replicate, 5)
 
 
-def test_a_queue_behind_the_delay_line_holds_frames_and_the_one_in_transmission() -> None:
+def test_a_queue_behind_the_delay_line_holds_frames() -> None:
     path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": "1bdp"}).paths[0]
     # A BDP is 625 000 bytes.
-    assert path.down.queue_packets == 413 + 1  # frames of 1514 bytes, rounded up
-    assert path.up.queue_packets == 11575 + 1  # acknowledgements of 54 bytes
+    assert path.down.queue_packets == 413  # frames of 1514 bytes, rounded up
+    assert path.up.queue_packets == 11575  # acknowledgements of 54 bytes
     assert path.down.limit_packets == path.up.limit_packets == 1_000_000, "nothing drops before"
 
 
 @pytest.mark.parametrize(
     ("queue", "packets"), [("1000p", 1000), ("64kB", 43), ("2bdp", 826), ("0.25bdp", 104)]
 )
-def test_queues_are_counted_in_packets(queue: str, packets: int) -> None:
-    path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": queue}).paths[0]
-    assert path.down.queue_packets == packets + 1
-
-
-@pytest.mark.parametrize(
-    ("keys", "frames"),
-    [
-        ({}, 207),
-        ({"jitter_down": "10ms"}, 372),  # 50 ms + 4 × 10 ms
-    ],
-)
-def test_a_queue_beside_reordering_counts_the_delay_line(keys: dict[str, str], frames: int) -> None:
-    path = {"rtt": "100ms", "rate": "50mbit", "queue": "10p", "reorder": "1%"}
-    down = job_of(path=path | keys).paths[0].down
-    assert (down.limit_packets, down.queue_packets) == (frames + 10, None)
+@pytest.mark.parametrize("more", [{}, {"reorder": "1%"}, {"duplicate": "1%"}])
+def test_queues_of_packets_of_one_size_are_counted_in_packets(
+    queue: str, packets: int, more: dict[str, str]
+) -> None:
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": queue} | more
+    down = job_of(path=path).paths[0].down
+    assert (down.queue_packets, down.shaper_queue_bytes) == (packets, None)
 
 
 def test_a_queue_of_small_segments_has_more_of_them() -> None:
     path = {"rtt": "100ms", "rate": "50mbit", "queue": "31kB"}
-    assert job_of(path=path, transport={"mss": 256}).paths[0].down.queue_packets == 100 + 1
+    assert job_of(path=path, transport={"mss": 256}).paths[0].down.queue_packets == 100
 
 
-@pytest.mark.parametrize("keys", [{"duplicate": "1%"}, {"aggregate": "1ms"}])
-def test_what_duplicates_or_collects_packets_has_its_queue_in_a_shaper(
-    keys: dict[str, str],
-) -> None:
-    path = job_of(path={"rtt": "100ms", "rate": "50mbit", "queue": "10p"} | keys).paths[0]
-    assert (path.down.queue_packets, path.down.shaper_queue_bytes) == (None, 15_140)
+@pytest.mark.parametrize("queue", ["10p", "15140B"])
+def test_what_collects_packets_has_its_queue_in_a_shaper(queue: str) -> None:
+    path = {"rtt": "100ms", "rate": "50mbit", "queue": queue, "aggregate": "1ms"}
+    down = job_of(path=path).paths[0].down
+    packets = 10 if queue == "10p" else None
+    assert (down.queue_packets, down.shaper_queue_bytes) == (packets, 15_140)
 
 
-def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
+def test_small_messages_queue_in_bytes_where_the_study_says_bytes() -> None:
     path = {"rtt": "100ms", "rate": "10mbit", "queue": "50kB"}
 
     def down(payload: str, **keys: str) -> Impairments:
@@ -133,17 +124,41 @@ def test_small_messages_queue_in_bytes_and_large_ones_in_packets() -> None:
         factors = {"transport": ["udp"]}
         return job_of(path=path | keys, workload=flow, factors=factors).paths[0].down
 
-    assert (down("100B").limit_packets, down("100B").shaper_queue_bytes) == (1_000_000, 50_000)
-    assert (down("1472B").queue_packets, down("1472B").shaper_queue_bytes) == (34 + 1, None)
+    assert (down("100B").queue_packets, down("100B").shaper_queue_bytes) == (None, 50_000)
+    assert (down("1472B").queue_packets, down("1472B").shaper_queue_bytes) == (34, None)
     in_packets = down("100B", queue="100p")
-    assert (in_packets.queue_packets, in_packets.shaper_queue_bytes) == (100 + 1, None)
+    assert (in_packets.queue_packets, in_packets.shaper_queue_bytes) == (100, None)
     over_sctp = job_of(
         path=path, factors={"transport": ["sctp"]},
         workload={"kind": "flow", "payload": "100B", "interval": "1ms", "count": 10},
     ).paths[0].down  # fmt: skip
-    assert (over_sctp.queue_packets, over_sctp.shaper_queue_bytes) == (353 + 1, None)
+    assert (over_sctp.queue_packets, over_sctp.shaper_queue_bytes) == (353, None)
     slow = down("100B", rate="100bit")
     assert slow.shaper_queue_bytes is None, "below 202 bit/s a shaper keeps no rate"
+
+
+@pytest.mark.parametrize("kind", ["rr", "page", "stream"])
+def test_what_sends_packets_of_several_sizes_queues_in_bytes(kind: str) -> None:
+    path = {"rtt": "100ms", "rate": "10mbit", "queue": "50kB"}
+    of = {"rr": {"count": 3, "interval": "20ms"}, "page": {"page": "web-30"}, "stream": {}}[kind]
+    transport = {"rr": "tcp", "page": "tls", "stream": "tcp"}[kind]
+    job = job_of(path=path, workload={"kind": kind} | of, factors={"transport": [transport]})
+    for way in (job.paths[0].down, job.paths[0].up):
+        assert (way.queue_packets, way.shaper_queue_bytes) == (None, 50_000)
+
+
+def test_content_in_both_directions_queues_in_bytes_whichever_runs() -> None:
+    """Acknowledgements of one transfer share the queue with the packets of the other."""
+    down = {"name": "down", "kind": "bulk", "size": "1MB"}
+    tables: dict[str, Any] = {
+        "title": "t", "path": {"rtt": "100ms", "rate": "10mbit", "queue": "50kB"},
+        "transport": {"kind": "tcp"}, "factors": {"workloads": ["all", "down"]},
+    }  # fmt: skip
+    for direction, counted in (("up", 50_000), ("down", None)):
+        other = down | {"name": "other", "direction": direction}
+        runs = plan_study(study_from_mapping(tables | {"workload": [down, other]}))
+        found = {way.shaper_queue_bytes for run in runs for way in (run.job.paths[0].down,)}
+        assert found == {counted}
 
 
 def test_all_workloads_beside_small_packets_queue_in_bytes() -> None:

@@ -80,8 +80,8 @@ def test_each_link_of_a_chain_is_the_path() -> None:
     assert [path.down.delay_ns // MS for path in job.paths] == [10, 10, 10, 0, 0]
     (alone,) = job.each_alone
     assert alone.paths[0].idle_rtt_ns == 60 * MS
-    # One BDP of the way's 60 ms, and the packet that is being transmitted.
-    assert job.paths[0].down.queue_packets == 100 + 1
+    # One BDP of the way's 60 ms.
+    assert job.paths[0].down.queue_packets == 100
 
 
 def test_traffic_crosses_each_bottleneck_of_a_parking_lot() -> None:

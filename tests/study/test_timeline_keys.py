@@ -167,9 +167,12 @@ def test_buffers_hold_the_largest_rate_and_the_longest_delay() -> None:
 
 def test_the_delay_line_holds_the_longest_delay() -> None:
     delay = [{"at": "1s", "change": "delay", "rtt": "300ms"}]
-    reorders = PATH | {"reorder": "5%"}
+    # A shaper before netem, whose limit counts the delay line.
+    rate = {"at": "2s", "change": "rate", "rate": "50mbit"}
+    reorders = PATH | {"reorder": "5%", "timeline": [rate]}
     usual = job_of("tcp", path=reorders).paths[0].down.limit_packets
-    longer = job_of("tcp", path=reorders | {"timeline": delay}).paths[0].down.limit_packets
+    changed = reorders | {"timeline": [*delay, rate]}
+    longer = job_of("tcp", path=changed).paths[0].down.limit_packets
     assert longer - usual == pytest.approx(50e6 * 0.1 / 8 / 1514, abs=1)
     redraw = {"period": "1s", "deviation": "25ms"}
     drawn = job_of("tcp", path=reorders | {"redraw": redraw}).paths[0].down.limit_packets

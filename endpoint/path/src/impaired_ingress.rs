@@ -1,6 +1,7 @@
 //! Creates the queueing disciplines (qdiscs) that impair a run's incoming packets at a host, reads their counters, and
 //! removes them: for a run between two hosts, where no router of netwarp's is on the path.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::process::id;
 
@@ -24,7 +25,7 @@ use nix::errno::Errno;
 /// The qdiscs that impair a device's incoming packets, and which of them netwarp has to remove.
 pub struct ImpairedIngress<'a> {
     direction: Direction,
-    impairments: &'a Impairments,
+    impairments: Cow<'a, Impairments>,
     route: Socket,
     /// The device at which the run's packets arrive.
     device: Link,
@@ -48,6 +49,7 @@ impl<'a> ImpairedIngress<'a> {
     ) -> Result<Self> {
         let mut route = Socket::open(NETLINK_ROUTE)?;
         let device = device_with(&mut route, incoming.address)?;
+        let impairments = on_one_device(impairments, mtu_bytes);
         let mut impaired = Self { direction, impairments, route, device, has_ingress: false, ifb: None, since_ns: 0 };
         let begun = impaired.refuse_bundles().and_then(|()| impaired.build(incoming, mtu_bytes));
         match begun {
@@ -94,11 +96,11 @@ impl<'a> ImpairedIngress<'a> {
         })?;
         let ifb = Link::from_answer(&self.route.ask(&route::find_link(&ifb_name))?)?.index;
         self.ifb = Some(ifb);
-        let options = netem::options(self.impairments);
-        let qdiscs = match topology::shaper(self.impairments, frame_mtu_bytes) {
+        let options = netem::options(&self.impairments);
+        let qdiscs = match topology::shaper(&self.impairments, frame_mtu_bytes) {
             Some(shaper) => bottleneck::add_shaped_netem(ifb, &options, &shaper, None),
             None => {
-                let queue = netem::queue(self.impairments).map(|options| qdisc::add_queue(ifb, &options));
+                let queue = netem::queue(&self.impairments).map(|options| qdisc::add_queue(ifb, &options));
                 [qdisc::add_netem(ifb, &options)].into_iter().chain(queue).collect()
             }
         };
@@ -136,7 +138,7 @@ impl<'a> ImpairedIngress<'a> {
 
     /// Returns an error if the impairments read back from the kernel are not those requested.
     fn require_in_force(&mut self) -> Result<()> {
-        let asked = netem::options(self.impairments);
+        let asked = netem::options(&self.impairments);
         let (found, asked) = (self.in_force()?, InForce::read(asked.bytes()).context("netem has no options")?);
         ensure!(found == asked, "the kernel's netem is another one than asked for: {found:?} instead of {asked:?}");
         Ok(())
@@ -155,7 +157,7 @@ impl<'a> ImpairedIngress<'a> {
     /// The kernel does not answer, or no longer has a qdisc that was created.
     pub fn record(&mut self) -> Result<ImposedRecord> {
         let found = self.in_force()?;
-        let rate_byte_s = if topology::shaper(self.impairments, 0).is_some() {
+        let rate_byte_s = if topology::shaper(&self.impairments, 0).is_some() {
             let answer = self.route.ask(&shaper::ask_rate(self.ifb()?))?;
             Some(qdisc::options_of(&answer).and_then(shaper::rate_byte_s).context("the shaper has no rate")?)
         } else if self.impairments.queue_packets.is_some() {
@@ -186,8 +188,8 @@ impl<'a> ImpairedIngress<'a> {
     /// # Errors
     /// No packets arrived, they arrived joined (GRO), or arrived, dropped and forwarded packets do not add up.
     pub fn count(&mut self) -> Result<CalibrationRecord> {
-        let impairments = self.impairments;
-        let is_balanced = |counted: &Counted| counted.count.is_balanced(impairments) && !counted.has_bundles();
+        let impairments = self.impairments.clone();
+        let is_balanced = |counted: &Counted| counted.count.is_balanced(&impairments) && !counted.has_bundles();
         let counted = read_until(|| self.read_counters(), is_balanced)?;
         let (count, name) = (counted.count, &self.device.name);
         ensure!(
@@ -198,8 +200,8 @@ impl<'a> ImpairedIngress<'a> {
             count.delivered_packets
         );
         ensure!(count.offered_packets > 0, "no packet of the run came in at {name}, which has the run's address here");
-        ensure!(count.is_balanced(self.impairments), "the packets that came in at {name} do not add up: {count:?}");
-        Ok(count.record(0, self.direction, self.impairments, Moment::now().since(self.since_ns)))
+        ensure!(count.is_balanced(&self.impairments), "the packets that came in at {name} do not add up: {count:?}");
+        Ok(count.record(0, self.direction, &self.impairments, Moment::now().since(self.since_ns)))
     }
 
     /// Reads the counters of the redirecting filters, of netem and of the ifb once.
@@ -238,6 +240,22 @@ impl<'a> ImpairedIngress<'a> {
     fn ifb(&self) -> Result<u32> {
         self.ifb.context("there is no ifb")
     }
+}
+
+/// Returns impairments whose queue does not need a device of its own: where one would be needed, the netem with the
+/// delay line has the queue, too, and its limit counts the packets of both.
+fn on_one_device(impairments: &Impairments, mtu_bytes: u32) -> Cow<'_, Impairments> {
+    let (Some(waiting_packets), Some(rate_bit_s)) = (impairments.queue_packets, impairments.rate_bit_s) else {
+        return Cow::Borrowed(impairments);
+    };
+    if !impairments.queues_apart() {
+        return Cow::Borrowed(impairments);
+    }
+    let frame_bits = 8 * u128::from(mtu_bytes + ETHERNET_HEADER_BYTES);
+    let delayed_bits = u128::from(rate_bit_s) * u128::from(impairments.delay_ns) / 1_000_000_000;
+    let delayed_packets = u32::try_from(delayed_bits.div_ceil(frame_bits)).unwrap_or(u32::MAX);
+    let limit_packets = delayed_packets.saturating_add(waiting_packets).saturating_add(1);
+    Cow::Owned(Impairments { queue_packets: None, limit_packets, ..impairments.clone() })
 }
 
 /// A snapshot of the ifb's counters.

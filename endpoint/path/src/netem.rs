@@ -71,7 +71,7 @@ pub fn options(impairments: &Impairments) -> Attributes {
 /// Returns the options of the netem that is the queue of a bottleneck behind the delay line, and transmits its packets
 /// at the rate; `None` if the impairments have no such queue.
 pub(crate) fn queue(impairments: &Impairments) -> Option<Attributes> {
-    Some(bottleneck(impairments.rate_bit_s?, impairments.queue_packets?))
+    Some(bottleneck(impairments.rate_bit_s?, impairments.queue_packets?.saturating_add(1)))
 }
 
 /// Returns the options of a netem that only delays each packet by its transmission time. The packets come from a shaper
@@ -80,8 +80,7 @@ pub(crate) fn transmission(rate_bit_s: u64) -> Attributes {
     bottleneck(rate_bit_s, TRANSMITTED_PACKETS)
 }
 
-/// Returns the options of a netem that transmits packets one after the other. At most `limit_packets` wait or are being
-/// transmitted.
+/// Returns the options of a netem that transmits packets one after the other, and holds at most `limit_packets`.
 fn bottleneck(rate_bit_s: u64, limit_packets: u32) -> Attributes {
     put_rate(Attributes::after(&words(&[0, limit_packets, 0, 0, 0, 0])), (rate_bit_s / 8).max(1))
 }
@@ -338,7 +337,7 @@ mod tests {
         let delays = InForce::read(options(&queued).bytes()).unwrap();
         assert_eq!((delays.rate_byte_s, delays.limit_packets, delays.delay_ns), (None, 1_000_000, 50_000_000));
         let expected =
-            "00000000 15000000 00000000 00000000 00000000 00000000 14000600 105e5f00 00000000 00000000 00000000";
+            "00000000 16000000 00000000 00000000 00000000 00000000 14000600 105e5f00 00000000 00000000 00000000";
         assert_eq!(hex::encode(queue(&queued).unwrap().bytes()), expected.replace(' ', ""));
         assert_eq!(queue(&plain()), None);
     }

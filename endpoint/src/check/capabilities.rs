@@ -229,6 +229,7 @@ fn shaper() -> Result<Option<String>> {
         rate_bit_s: 1_000_000,
         frame_bytes: 1514,
         queue_bytes: 15_140,
+        queue_packets: None,
         place: Place::BehindNetem,
         burst_bytes: 0,
     };

@@ -168,18 +168,15 @@ fn check_impairments(at: &str, impairments: &Impairments, problems: &mut Problem
     problems.require(impairments.limit_packets >= 1, &format!("{at}.limit_packets"), || "is 0".to_owned());
     problems
         .require(impairments.shaper_queue_bytes != Some(0), &format!("{at}.shaper_queue_bytes"), || "is 0".to_owned());
-    let is_netems = impairments.rate_bit_s.is_some()
-        && impairments.shaper_queue_bytes.is_none()
-        && impairments.reorder.ratio == 0.0
-        && impairments.aggregate_ns == 0
-        && impairments.duplicate_ratio == 0.0;
+    let is_fifo = impairments.discipline.is_none() && impairments.policer_bytes.is_none();
+    let has_queue = match impairments.shaper_queue_bytes {
+        Some(_) => is_fifo && impairments.reorder.ratio == 0.0,
+        None => is_fifo && impairments.rate_bit_s.is_some() && impairments.aggregate_ns == 0,
+    };
     problems.require(
-        impairments.queue_packets.is_none_or(|packets| packets >= 1 && is_netems),
+        impairments.queue_packets.is_none_or(|packets| packets >= 1 && has_queue),
         &format!("{at}.queue_packets"),
-        || {
-            "needs a rate and room for a packet, and has no shaper, reordering, aggregation or duplicates beside it"
-                .to_owned()
-        },
+        || "needs a FIFO queue with room for a packet, in a netem or shaper of its own".to_owned(),
     );
     if let Some(asked) = &impairments.discipline {
         let is_bounded = impairments.rate_bit_s.is_some() && impairments.shaper_queue_bytes.is_some();
@@ -268,7 +265,7 @@ mod tests {
                 job.timeline.events = golden::job("stream-handovers").timeline.events;
                 job.timeline.events.iter_mut().for_each(|event| event.path = 0);
             }),
-            ("paths[0].down.queue_packets: needs a rate", |job| job.paths[0].down.shaper_queue_bytes = Some(9000)),
+            ("paths[0].down.queue_packets: needs a FIFO queue", |job| job.paths[0].down.queue_packets = Some(0)),
             ("paths[0].neighbours: are cold", |job| job.paths[0].neighbours = Neighbours::Cold),
             ("paths[1].ipv6: differs", |job| {
                 job.paths.push(job.paths[0].clone());

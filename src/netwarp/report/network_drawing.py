@@ -276,10 +276,10 @@ def _queue_texts(impairments: Impairments) -> tuple[str, str]:
     discipline, shaper_bytes = impairments.discipline, impairments.shaper_queue_bytes
     if discipline is not None:
         return f"room for {count(discipline.limit_packets)} packets", discipline.kind
+    if impairments.queue_packets is not None:
+        return f"room for {count(impairments.queue_packets)} packets", "fifo"
     if shaper_bytes is not None:
         return f"room for {format_size(shaper_bytes)}", "fifo"
-    if impairments.queue_packets is not None:
-        return f"room for {count(impairments.queue_packets - 1)} packets", "fifo"
     if impairments.rate_bit_s is None or impairments.limit_packets >= UNLIMITED_LIMIT_PACKETS:
         return "", ""
     return f"{count(impairments.limit_packets)} packets, queued or in flight", "fifo"

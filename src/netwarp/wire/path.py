@@ -133,9 +133,10 @@ class Impairments(Wire):
     """Whether a packet leaves netem only after those before it, even if its delay is shorter. If
     the same netem limits the rate, this is always the case."""
     queue_packets: Annotated[U32 | None, DETAIL] = None
-    """Maximum number of packets at the bottleneck, those that wait and the one that is being
-    transmitted, where a second netem behind the delay line limits the rate; null if the netem with
-    the delay line does, or a shaper."""
+    """Maximum number of packets that wait at the bottleneck, besides the one that is being
+    transmitted, if it counts packets: a second netem behind the delay line limits the rate or, if
+    there is `shaper_queue_bytes`, a shaper. Null if the shaper counts bytes, or if one netem has
+    the queue and the delay line."""
     aggregate_ns: Annotated[U64, Asks("packets released together")] = 0
     """How long packets are collected before they are released together, counted from the first of
     them; 0 if they are not collected. A second netem does this, behind everything else of the

@@ -39,8 +39,9 @@ class WorkloadSection(Section):
     reader.
     """
 
-    may_send_small_packets: ClassVar[bool] = False
-    """Whether workloads of the kind can fill a path with packets that are smaller than the MTU."""
+    may_send_small_packets: ClassVar[bool] = True
+    """Whether workloads of the kind can fill a path with packets that are smaller than the MTU, but
+    for bare acknowledgements."""
     compared_by: ClassVar[str] = "completion_time_s"
     """Metric that the figure of `netwarp compare` shows."""
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {}

@@ -6,7 +6,9 @@
 use netwarp_wire::job::{Discipline, DisciplineKind};
 
 use super::message::{Attributes, Request, attribute, u32_at, u64_at};
-use super::qdisc::{NETEM, SHAPER, TC_H_ROOT, TCA_STATS_BASIC, TCA_STATS_QUEUE, add, ask, ask_queue, structure};
+use super::qdisc::{
+    NETEM, SHAPER, TC_H_ROOT, TCA_STATS_BASIC, TCA_STATS_QUEUE, add, ask, ask_netem, ask_queue, structure,
+};
 use super::shaper::{add_shaper, ask_bucket};
 use super::{NetlinkError, discipline};
 use crate::topology::{Place, Shaper};
@@ -15,7 +17,7 @@ use crate::topology::{Place, Shaper};
 const SORTER: u32 = 0x0003_0000;
 /// The handle of the `pfifo` that drops every packet. The sorter sends the packets of [`WAKING_PRIORITY`] there.
 const NOWHERE: u32 = 0x0004_0000;
-/// The handle of the bottleneck's queueing discipline, `5:`, if the token bucket is not itself the queue.
+/// The handle of the bottleneck's queueing discipline or packet FIFO, `5:`, if the token bucket is not itself the queue.
 const DISCIPLINE: u32 = 0x0005_0000;
 
 /// The priority of packets that are sent only to make the kernel check a queue (`TC_PRIO_MAX`). No forwarded packet has
@@ -58,6 +60,11 @@ pub fn add_shaped_netem(index: u32, options: &Attributes, shaper: &Shaper, queue
         let attempt = format!("put {kind} on link {index}");
         bottleneck.push(Request::new(attempt, libc::RTM_NEWQDISC, flags, &structure, &attributes));
     }
+    if let Some(packets) = shaper.queue_packets {
+        // struct tc_fifo_qopt: limit.
+        let room = Attributes::after(&packets.to_ne_bytes());
+        bottleneck.push(add(format!("put pfifo on link {index}"), index, DISCIPLINE, SHAPER + 1, "pfifo", &room));
+    }
     let mut requests = vec![
         add(format!("put prio on link {index}"), index, SORTER, TC_H_ROOT, "prio", &Attributes::after(&sorter)),
         add(format!("put pfifo on link {index}"), index, NOWHERE, SORTER + 2, "pfifo", &no_room),
@@ -76,6 +83,8 @@ pub(crate) fn ask_discipline(index: u32) -> Request {
 pub enum Queueing {
     /// A second netem, which enforces the rate.
     Netem,
+    /// A netem that enforces the rate on the device itself, where the first netem is on an additional device before it.
+    Device,
     /// The token bucket's own queue.
     Shaper,
     /// A queueing discipline of this kind.
@@ -96,6 +105,7 @@ impl Queueing {
 pub(crate) fn ask_queueing(index: u32, queueing: Queueing) -> Request {
     match queueing {
         Queueing::Netem => ask_queue(index),
+        Queueing::Device => ask_netem(index),
         Queueing::Shaper => ask_bucket(index),
         Queueing::Discipline(_) => ask_discipline(index),
     }
@@ -126,10 +136,12 @@ impl QueueSample {
         let Some((queueing, answer)) = behind else { return Ok(sample) };
         let queue = Self::read(answer)?;
         let marked_packets = match queueing {
-            Queueing::Netem | Queueing::Shaper => 0,
+            Queueing::Netem | Queueing::Device | Queueing::Shaper => 0,
             Queueing::Discipline(kind) => discipline::in_force(kind, answer)?.marked_packets,
         };
-        Ok(Self { dropped_packets: sample.dropped_packets, marked_packets, ..queue })
+        // A qdisc counts what its child drops, too.
+        let of_queue = if queueing == Queueing::Device { queue.dropped_packets } else { 0 };
+        Ok(Self { dropped_packets: sample.dropped_packets + of_queue, marked_packets, ..queue })
     }
 
     /// Adds the packet that is being transmitted to the backlog, from the answer to [`ask_netem`] about the device

@@ -260,7 +260,14 @@ mod tests {
     }
 
     fn shaper(queue_bytes: u32) -> Shaper {
-        Shaper { rate_bit_s: 10_000_000, frame_bytes: 1514, queue_bytes, place: Place::BehindNetem, burst_bytes: 0 }
+        Shaper {
+            rate_bit_s: 10_000_000,
+            frame_bytes: 1514,
+            queue_bytes,
+            queue_packets: None,
+            place: Place::BehindNetem,
+            burst_bytes: 0,
+        }
     }
 
     /// Returns the parameters of a RED: limit, both thresholds, and −log₂ of the weight.

@@ -127,7 +127,9 @@ fn bucket(shaper: &Shaper) -> Attributes {
     } else {
         (ratespec(OPEN_BYTE_S, 0), 0)
     };
-    let parameters = words(&[&rate[..], &[0, 0, 0, shaper.queue_bytes, buffer, 0]].concat());
+    // The kernel applies this limit to any FIFO that is the bucket's child (`fifo_set_limit`).
+    let limit = shaper.queue_packets.unwrap_or(shaper.queue_bytes);
+    let parameters = words(&[&rate[..], &[0, 0, 0, limit, buffer, 0]].concat());
     let options = Attributes::new().put(TCA_TBF_PARMS, &parameters);
     if shaper.rate_bit_s == 0 {
         options
@@ -151,6 +153,7 @@ pub(super) mod tests {
         rate_bit_s: 12_000_000,
         frame_bytes: 1514,
         queue_bytes: 150_000,
+        queue_packets: None,
         place: Place::BehindNetem,
         burst_bytes: 0,
     };

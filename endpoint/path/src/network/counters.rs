@@ -9,7 +9,7 @@ use netwarp_wire::job::{DisciplineKind, Path};
 
 use super::Network;
 use crate::netlink::arp::{self, Counted};
-use crate::netlink::bottleneck::{self, QueueSample};
+use crate::netlink::bottleneck::{self, QueueSample, Queueing};
 use crate::netlink::discipline::{self, InForce};
 use crate::netlink::message::Request;
 use crate::netlink::qdisc::{self, NetemCounters};
@@ -75,8 +75,11 @@ impl Network {
             if self.impaired.contains(device) {
                 let index = self.impaired_index(*device);
                 requests.push(qdisc::ask_netem(index));
-                requests.extend(self.queueing.get(device).map(|queueing| bottleneck::ask_queueing(index, *queueing)));
-                requests.extend(self.shaped.get(device).map(|device| qdisc::ask_netem(device.index)));
+                requests.extend(self.queueing.get(device).map(|queueing| match queueing {
+                    Queueing::Device => bottleneck::ask_queueing(device.index, *queueing),
+                    queueing => bottleneck::ask_queueing(index, *queueing),
+                }));
+                requests.extend(self.transmits(device).then(|| qdisc::ask_netem(device.index)));
             }
         }
         let Some(first) = devices.first() else { return Ok(Vec::new()) };
@@ -91,7 +94,7 @@ impl Network {
                     None => None,
                 };
                 *sample = QueueSample::from_answers(netem, behind.map(|(queueing, answer)| (queueing, &answer[..])))?;
-                if self.shaped.contains(device) {
+                if self.transmits(device) {
                     *sample =
                         sample.with_transmission(answers.next().context("the kernel told of no transmission")?)?;
                 }
@@ -101,6 +104,11 @@ impl Network {
             sample.dropped_packets += self.lost_by_number(*device)?;
         }
         Ok(samples)
+    }
+
+    /// Returns whether a device's own netem only transmits packets, as a shaper is before it.
+    fn transmits(&self, device: &Device) -> bool {
+        self.shaped.contains(device) && self.queueing.get(device) != Some(&Queueing::Device)
     }
 
     /// Reads a host's connections from the kernel: calls `ask` with a socket of `NETLINK_SOCK_DIAG` in the host's

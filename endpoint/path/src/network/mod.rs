@@ -69,7 +69,7 @@ pub struct Network {
     impaired: BTreeSet<Device>,
     /// The devices whose outgoing packets the router can drop by number.
     numbered: BTreeSet<Device>,
-    /// The devices whose rate a shaper enforces, on an additional device before them.
+    /// The devices with an additional device before them, which has the delay line and, if there is one, the shaper.
     shaped: BTreeSet<Device>,
     /// The queue of each device whose packets wait behind netem.
     queueing: BTreeMap<Device, Queueing>,
@@ -226,6 +226,9 @@ impl Network {
                 BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes } => {
                     self.add_shaped_netem(*device, impairments, shaper, *mtu_bytes)?;
                 }
+                BuildStep::NetemBefore { device, impairments, mtu_bytes } => {
+                    self.add_netem_before(*device, impairments, *mtu_bytes)?;
+                }
                 BuildStep::LoseByNumber { device, numbers } => {
                     self.commit(device.node, nftables::lose(device.index, numbers))?;
                     self.numbered.insert(*device);
@@ -274,6 +277,22 @@ impl Network {
             let waker = self.within(device.node, QueueWaker::open)?;
             self.wakers.insert(device.node, waker);
         }
+        Ok(())
+    }
+
+    /// Impairs the packets that leave through a device: an additional device delays them, and the first one has the
+    /// queue and the rate.
+    fn add_netem_before(&mut self, device: Device, impairments: &Impairments, mtu_bytes: u32) -> Result<()> {
+        let (before, queue) = (device.queue().index, netem::queue(impairments).context("there is no queue")?);
+        self.impaired.insert(device);
+        self.shaped.insert(device);
+        self.queueing.insert(device, Queueing::Device);
+        let made = self.made(device.node)?;
+        made.pending.push(route::create_ifb(&format!("queue{before}"), before, mtu_bytes));
+        made.pending.push(qdisc::add_netem(before, &netem::options(impairments)));
+        made.pending.push(route::set_up(before));
+        made.pending.push(qdisc::add_netem(device.index, &queue));
+        made.pending.extend(redirect::redirect_egress(device.index, before));
         Ok(())
     }
 

@@ -172,6 +172,7 @@ fn impair(device: Device, impairments: &Impairments, mtu_bytes: u32) -> Vec<Buil
     let impairments = impairments.clone();
     let netem = match shaper(&impairments, mtu_bytes) {
         Some(shaper) => BuildStep::ShapedNetem { device, impairments, shaper, mtu_bytes },
+        None if impairments.queues_apart() => BuildStep::NetemBefore { device, impairments, mtu_bytes },
         None => BuildStep::Netem { device, impairments },
     };
     numbered.into_iter().chain([netem]).collect()
@@ -211,18 +212,19 @@ pub fn without_idle_netem(mut steps: Vec<BuildStep>) -> Vec<BuildStep> {
     steps
 }
 
-/// Returns the shaper for a direction whose rate netem cannot enforce, because the rate changes, reordered packets
-/// would bypass it, or a queueing discipline has the queue; otherwise `None`. If the job sets no rate, the shaper does
+/// Returns the shaper for a direction whose rate netem cannot enforce, because the rate changes, its queue counts bytes,
+/// or a queueing discipline has the queue; otherwise `None`. If packets are reordered, the shaper is before netem. If the job sets no rate, the shaper does
 /// not limit at first: a trace sets a rate at the run's epoch, an event later.
 pub fn shaper(impairments: &Impairments, mtu_bytes: u32) -> Option<Shaper> {
     let reorders = impairments.reorder.ratio > 0.0;
     let is_needed = impairments.shaper_queue_bytes.is_some()
         || impairments.discipline.is_some()
-        || reorders && impairments.rate_bit_s.is_some();
+        || reorders && impairments.rate_bit_s.is_some() && impairments.queue_packets.is_none();
     is_needed.then(|| Shaper {
         rate_bit_s: impairments.rate_bit_s.unwrap_or(UNLIMITED_BIT_S),
         frame_bytes: mtu_bytes + ETHERNET_HEADER_BYTES,
         queue_bytes: impairments.shaper_queue_bytes.unwrap_or(0),
+        queue_packets: impairments.queue_packets,
         place: if reorders { Place::BeforeNetem } else { Place::BehindNetem },
         burst_bytes: impairments.policer_bytes.unwrap_or(0),
     })

@@ -106,6 +106,16 @@ pub enum BuildStep {
         /// The size of the largest IP packet, in bytes.
         mtu_bytes: u32,
     },
+    /// Impair the packets that leave through a router's device, on an additional device before it; the device itself has
+    /// the queue and the rate.
+    NetemBefore {
+        /// The device of the router.
+        device: Device,
+        /// The impairments of the packets.
+        impairments: Impairments,
+        /// The size of the largest IP packet, in bytes.
+        mtu_bytes: u32,
+    },
     /// Make the MPTCP connections of a host open a subflow from an address.
     AddEndpoint(Node, Endpoint),
     /// Make the MPTCP connections of a host close their subflows from an address.
@@ -213,6 +223,8 @@ pub struct Shaper {
     /// The size of the shaper's queue in bytes, if the shaper is behind netem. If it is before netem, packets wait in
     /// netem.
     pub queue_bytes: u32,
+    /// How many packets can wait in the shaper's queue, if it counts packets instead of bytes.
+    pub queue_packets: Option<u32>,
     /// Whether the shaper is before netem or behind it.
     pub place: Place,
     /// How many bytes may pass at once, faster than the rate: a policer's bucket. 0 for a link.

@@ -68,6 +68,12 @@ impl Impairments {
             || *link_loss_ratio > 0.0
     }
 
+    /// Returns whether the queue needs a netem on another device than the netem with the delay line: reordered packets
+    /// bypass a netem behind another one, and kernels refuse one behind a netem that duplicates packets.
+    pub fn queues_apart(&self) -> bool {
+        self.queue_packets.is_some() && (self.reorder.ratio > 0.0 || self.duplicate_ratio > 0.0)
+    }
+
     /// Returns the longest time by which the link's own retransmissions delay a packet, in nanoseconds.
     pub fn longest_repair_ns(&self) -> u64 {
         if self.link_loss_ratio > 0.0 { u64::from(MOST_REPAIRS) * self.link_repair_ns } else { 0 }

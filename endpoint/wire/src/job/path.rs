@@ -79,8 +79,9 @@ pub struct Impairments {
     /// the rate, this is always the case.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub in_order: bool,
-    /// Maximum number of packets at the bottleneck, those that wait and the one that is being transmitted, where a
-    /// second netem behind the delay line limits the rate; null if the netem with the delay line does, or a shaper.
+    /// Maximum number of packets that wait at the bottleneck, besides the one that is being transmitted, if it counts
+    /// packets: a second netem behind the delay line limits the rate or, if there is `shaper_queue_bytes`, a shaper.
+    /// Null if the shaper counts bytes, or if one netem has the queue and the delay line.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub queue_packets: Option<u32>,
     /// How long packets are collected before they are released together, counted from the first of them; 0 if they are

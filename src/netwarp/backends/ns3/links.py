@@ -79,10 +79,10 @@ def _sender(impairments: Impairments) -> _Sender:
 
 
 def _queue_packets(impairments: Impairments) -> int:
-    """Return how many packets can wait at the bottleneck: all that it holds, less the one that is
-    being transmitted, which is in ns-3's device. Without a delay, netem's limit is the queue's.
+    """Return how many packets can wait at the bottleneck, besides the one that is being
+    transmitted, which is in ns-3's device. Without a delay, netem's limit counts both.
     """
-    return max(1, (impairments.queue_packets or impairments.limit_packets) - 1)
+    return impairments.queue_packets or max(1, impairments.limit_packets - 1)
 
 
 def _delay_ns(network: Network, link: wire.Link, path: Path, servers: Collection[str]) -> int:

@@ -64,8 +64,9 @@ class CompetingBuilder:
         self._tables = tuple(workloads.values())
         self._keys = keys
         self._builders: dict[tuple[str, int | None, str], CellBuilder] = {}
-        self._has_small_packets = len(self._tables) > 1 and any(
-            section_of(table.text("kind")).may_send_small_packets for table in self._tables
+        self._has_small_packets = len(self._tables) > 1 and (
+            any(section_of(table.text("kind")).may_send_small_packets for table in self._tables)
+            or self._has_content_both_ways()
         )
         if "transport" in keys and all(map(self._has_own_transport, range(len(self._names)))):
             reason = "every workload has a transport of its own"
@@ -95,6 +96,20 @@ class CompetingBuilder:
         for member, workload in zip(members, workloads, strict=True):
             refuse_misfit(workload.sections, f"workload.{member.table}")
         return workloads, in_network(job, links, [each for _, _, each in built if each is not None])
+
+    def _has_content_both_ways(self) -> bool:
+        """Return whether the contents of workloads may cross a link in both directions, whichever
+        of them a cell has: in each direction there are acknowledgements of the other, too.
+        """
+
+        def values(key: str, default: str) -> set[str]:
+            found = (table.find(key).value for table in self._tables)
+            return {default if value is None else str(plain(value)) for value in found}
+
+        if any(key.rpartition(".")[2] in ("direction", "from", "to") for key in self._keys):
+            return True
+        crosses = (values("from", "client") & values("to", "server")) != set()
+        return crosses or len(values("direction", "down")) > 1
 
     def _links(self, chosen: Mapping[str, Level]) -> Links | None:
         """Return the links between the hosts of a cell; None if it has one client and one

@@ -64,41 +64,45 @@ def limit_packets(cell: CellSections, direction: Direction, index: int = 0) -> i
                 missing=_sibling_key(key, "rate"),
             )
         return UNLIMITED_LIMIT_PACKETS
-    if separate_queue_packets(cell, direction, index) is not None:
+    shaped = is_shaped(cell, direction, index)
+    if shaped and not impairments.reorders:
+        return UNLIMITED_LIMIT_PACKETS
+    if waiting_packets(cell, direction, index) is not None:
         return UNLIMITED_LIMIT_PACKETS
     rate_bit_s = impairments.usual_rate_bit_s
-    if is_shaped(cell, direction, index):
-        if not impairments.reorders:
-            return UNLIMITED_LIMIT_PACKETS
+    if shaped:
         rate_bit_s = peak_rate_bit_s(cell, direction, index)
     delay_line_ns = longest_delay_ns(cell, direction, index)
     delay_line_bytes = Fraction(rate_bit_s * delay_line_ns, 8 * NS_PER_S)
-    delay_line_packets = ceil(delay_line_bytes / _smallest_frame_bytes(cell, direction, index))
-    held_packets = _held_packets(cell, direction, index) - (1 if impairments.reorders else 0)
-    return _checked_packets(cell, direction, index, delay_line_packets + held_packets)
+    frame = _smallest_frame_bytes(cell, direction, index)
+    packets = ceil(delay_line_bytes / frame) + queue_packets(cell, direction, index, frame)
+    return _checked_packets(cell, direction, index, packets if shaped else packets + 1)
 
 
-def separate_queue_packets(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
-    """Return the packet limit of the netem that has the bottleneck's queue behind the delay line:
-    the queue, and the packet that is being transmitted. None if there is no such netem.
+def waiting_packets(cell: CellSections, direction: Direction, index: int = 0) -> int | None:
+    """Return how many packets can wait at a bottleneck whose FIFO queue counts packets.
 
-    Without a delay one netem has both.
+    None if it counts bytes or is a queueing discipline's, or if one netem has the queue and the
+    delay line: there is no delay, the shaper is before a netem that reorders packets, or what the
+    netem collects or duplicates must stay on one device.
 
     Raises:
         KeyValueError: the queue has no room, or is beyond netem's range.
     """
     impairments = _path(cell, index).impairments(direction)
-    if impairments.rate_bit_s is None or impairments.reorders or impairments.needs_own_netem:
+    if impairments.discipline is not None or impairments.policer_bytes is not None:
         return None
-    if is_shaped(cell, direction, index) or longest_delay_ns(cell, direction, index) == 0:
+    if is_shaped(cell, direction, index):
+        queue = impairments.queue
+        is_in_packets = queue is not None and queue.unit == "packets" and not impairments.reorders
+        return int(queue.amount) if queue is not None and is_in_packets else None
+    if impairments.rate_bit_s is None or longest_delay_ns(cell, direction, index) == 0:
         return None
-    return _checked_packets(cell, direction, index, _held_packets(cell, direction, index))
-
-
-def _held_packets(cell: CellSections, direction: Direction, index: int) -> int:
-    """Return how many packets wait or are being transmitted when a FIFO queue is full."""
+    if impairments.collects or (impairments.duplicates and _stays_on_device(cell)):
+        return None
     frame = _smallest_frame_bytes(cell, direction, index)
-    return queue_packets(cell, direction, index, frame) + 1
+    waiting = queue_packets(cell, direction, index, frame)
+    return _checked_packets(cell, direction, index, waiting)
 
 
 def _checked_packets(cell: CellSections, direction: Direction, index: int, packets: int) -> int:
@@ -123,32 +127,33 @@ def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
 
 
 def _is_fifo_shaped(cell: CellSections, direction: Direction, index: int) -> bool:
-    """Return whether a FIFO queue at a fixed rate is in a shaper: small packets are counted in
-    bytes, while netem counts packets; and what duplicates or collects packets needs a device of
-    its own.
+    """Return whether a FIFO queue at a fixed rate is in a shaper: it is stated in bytes or BDPs,
+    and packets have several sizes, so that bytes are counted; or packets are collected behind it.
 
-    A queue that is stated in packets, and is filled by one workload, remains netem's. So does that
-    of a flow over SCTP: behind a shaper its packets leave with another checksum than they came
-    with, and could not be followed through the router.
+    netem keeps queues that are stated in packets, and those of packets of one size, whose bytes are
+    as many packets.
     """
     path = _path(cell, index)
     impairments = path.impairments(direction)
     rate_bit_s = impairments.rate_bit_s
     if rate_bit_s is None or impairments.reorders or cell.transport.model != "kernel":
         return False
-    if rate_bit_s < _least_shaped_bit_s(path):
+    if rate_bit_s < _least_shaped_bit_s(path) or _stays_on_device(cell):
         return False
+    queue = impairments.queue
+    if impairments.collects or (queue is not None and queue.unit == "packets"):
+        return impairments.collects
     if cell.has_small_packets_beside:
         return True
-    is_flow = cell.workload.lone_message_bytes is not None
-    if is_flow and not cell.transport.traits.keeps_packets_in_shapers:
-        return False
-    if impairments.needs_own_netem:
-        return True
-    queue = impairments.queue
-    if is_flow and queue is not None and queue.unit == "packets":
-        return False
     return cell.workload.has_packets_below(path.mtu_bytes - _datagram_header_bytes(path))
+
+
+def _stays_on_device(cell: CellSections) -> bool:
+    """Return whether packets must not leave the router's device for another one: those of a flow
+    over SCTP would return with another checksum, and could not be followed through the router.
+    """
+    is_followed = cell.workload.lone_message_bytes is not None and not cell.has_small_packets_beside
+    return is_followed and not cell.transport.traits.keeps_packets_in_shapers
 
 
 def _datagram_header_bytes(path: SinglePath) -> int:
@@ -183,7 +188,7 @@ def keeps_order(cell: CellSections, direction: Direction, index: int = 0) -> boo
     impairments = path.impairments(direction)
     if impairments.jitter_ns == 0 and impairments.longest_repair_ns == 0:
         return False
-    is_separate = separate_queue_packets(cell, direction, index) is not None
+    is_separate = waiting_packets(cell, direction, index) is not None
     is_elsewhere = is_separate or is_shaped(cell, direction, index) or impairments.reorders
     if impairments.rate_bit_s is None or is_elsewhere:
         return impairments.in_order

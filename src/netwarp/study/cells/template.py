@@ -14,8 +14,8 @@ from netwarp.study.cells.sizing import (
     initial_rate_bit_s,
     keeps_order,
     limit_packets,
-    separate_queue_packets,
     shaper_queue_bytes,
+    waiting_packets,
 )
 from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.path import SinglePath
@@ -151,7 +151,7 @@ def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.I
             "in_order": keeps_order(cell, direction, index),
             "rate_bit_s": initial_rate_bit_s(cell, direction, index),
             "limit_packets": limit_packets(cell, direction, index),
-            "queue_packets": separate_queue_packets(cell, direction, index),
+            "queue_packets": waiting_packets(cell, direction, index),
             "shaper_queue_bytes": shaper_queue_bytes(cell, direction, index),
             "discipline": discipline(cell, direction, index),
             "seed": 0,

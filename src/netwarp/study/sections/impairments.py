@@ -82,11 +82,14 @@ class AskedImpairments:
         return reorder.ratio > 0
 
     @property
-    def needs_own_netem(self) -> bool:
-        """Whether packets are duplicated, or collected and released together. Some kernels refuse
-        one netem behind another that duplicates, and collected packets count as queued before.
-        """
-        return bool(self.netem["duplicate_ratio"] or self.netem["aggregate_ns"])
+    def duplicates(self) -> bool:
+        """Whether packets are duplicated."""
+        return bool(self.netem["duplicate_ratio"])
+
+    @property
+    def collects(self) -> bool:
+        """Whether packets are collected and released together."""
+        return bool(self.netem["aggregate_ns"])
 
     @property
     def usual_rate_bit_s(self) -> int | None:

@@ -138,8 +138,6 @@ class CommandSection(WorkloadSection):
     programs of `[[workload.program]]`. The names of all hosts resolve, on each of them.
     """
 
-    may_send_small_packets: ClassVar[bool] = True
-    """What programs send is not known."""
     relative_paths: ClassVar[Mapping[str, str | None]] = {"directory": "."}
 
     kind: Literal["command"] = "command"

@@ -25,7 +25,6 @@ class FlowSection(ArrivalsSection):
 
     compared_by: ClassVar[str] = "message_delay_s_p95"
     compared: ClassVar[Mapping[str, tuple[str, ...]]] = {"duration": ("10s",)}
-    may_send_small_packets: ClassVar[bool] = True
     takes_losses: ClassVar[bool] = True
     follows_client: ClassVar[bool] = False
 
