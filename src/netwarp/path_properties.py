@@ -237,7 +237,8 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         directions="both",
         help="Room of the bottleneck's queue, beyond the packets in the delay line. A BDP is the"
         " direction's rate times the round-trip time. Default: one BDP, and at least 20 packets."
-        " `fifo` counts full-size packets; small messages and programs' packets queue in bytes.",
+        " A queue in packets counts packets of any size, one in bytes their bytes, and has room for"
+        " one of full size at least; disciplines count as the kernel's do, most of them packets.",
         each_help="Room of the queue",
         option_help="Length of the bottleneck's queue: 1bdp, 64kB, 1000p.",
     ),

@@ -348,6 +348,13 @@ class RunDirectory:
             self.damage[self.plan_file] = damage
         return intact
 
+    def planned_runs(self) -> int:
+        """Return the number of lines of the plan, valid or not; 0 if it cannot be read."""
+        try:
+            return read_text(self.plan_file).count("\n")
+        except (OSError, ValueError):
+            return 0
+
     def write_plan(self, lines: Iterable[dict[str, Any]]) -> None:
         """Write the plan, with one line for each run."""
         write_text(self.plan_file, "".join(json.dumps(line) + "\n" for line in lines))

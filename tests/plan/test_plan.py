@@ -137,12 +137,19 @@ def test_small_messages_queue_in_bytes_where_the_study_says_bytes() -> None:
     assert slow.shaper_queue_bytes is None, "below 202 bit/s a shaper keeps no rate"
 
 
-@pytest.mark.parametrize("kind", ["rr", "page", "stream"])
-def test_what_sends_packets_of_several_sizes_queues_in_bytes(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("transport", "workload"),
+    [
+        ("tcp", {"kind": "rr", "count": 3, "interval": "20ms"}),
+        ("tls", {"kind": "page", "page": "web-30"}),
+        ("tcp", {"kind": "stream"}),
+    ],
+)
+def test_what_sends_packets_of_several_sizes_queues_in_bytes(
+    transport: str, workload: dict[str, Any]
+) -> None:
     path = {"rtt": "100ms", "rate": "10mbit", "queue": "50kB"}
-    of = {"rr": {"count": 3, "interval": "20ms"}, "page": {"page": "web-30"}, "stream": {}}[kind]
-    transport = {"rr": "tcp", "page": "tls", "stream": "tcp"}[kind]
-    job = job_of(path=path, workload={"kind": kind} | of, factors={"transport": [transport]})
+    job = job_of(path=path, workload=workload, factors={"transport": [transport]})
     for way in (job.paths[0].down, job.paths[0].up):
         assert (way.queue_packets, way.shaper_queue_bytes) == (None, 50_000)
 

@@ -47,6 +47,15 @@ def test_what_is_no_run_directory_of_the_folder_is_refused(tmp_path: Path, name:
     assert studies.kept_at(tmp_path, "one") == tmp_path / "one"
 
 
+def test_a_plan_of_too_many_runs_is_not_shown(tmp_path: Path) -> None:
+    """The list does not read it, either: lines that are no planned runs count."""
+    made = tmp_path / "long"
+    (made / "runs").mkdir(parents=True)
+    (made / "plan.jsonl").write_text("\n" * (studies.MOST_RUNS + 1))
+    with pytest.raises(InputError, match="at most 100000 planned runs"):
+        studies.kept_at(tmp_path, "long")
+
+
 def test_two_directories_are_compared_as_diff_does(tmp_path: Path) -> None:
     for name in ("one", "two"):
         support.write_run_directory(tmp_path / name)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_DIRECTORIES = 200
 """Maximum number of run directories that are listed, beginning with the newest."""
 MOST_TITLE_CHARACTERS = 200
+MOST_RUNS = 100_000
+"""Most planned runs of a directory that the pages show: each takes some 2 kB of memory."""
 SCORECARD = "scorecard.html"
 
 
@@ -57,12 +59,16 @@ def kept_at(folder: Path, name: str) -> Path:
     """Return the path of a run directory in a folder.
 
     Raises:
-        InputError: there is no run directory of this name.
+        InputError: there is no run directory of this name, or its plan is too long.
     """
     # The name is only compared with those that are there: none can lead elsewhere.
     path = next((path for path in _visible(folder) if path.name == name), None)
     if path is None or not is_run_directory(path):
         raise InputError(f"{name}: no run directory in {folder}")
+    if RunDirectory(path).planned_runs() > MOST_RUNS:
+        raise InputError(
+            f"{name}: the pages show at most {MOST_RUNS} planned runs: `netwarp show` shows more"
+        )
     return path
 
 
@@ -97,7 +103,7 @@ def _described(path: Path) -> dict[str, Any]:
         "title": one_line(str(study.get("title", "")), MOST_TITLE_CHARACTERS),
         "question": directory.question() or "",
         "runs": len(directory.kept_runs()),
-        "planned": len(directory.plan_lines()),
+        "planned": directory.planned_runs(),
         "is_quick": "--quick" in directory.provenance().get("command_line", []),
     }
 
