@@ -74,8 +74,8 @@ class LinkSection(Section):
     that a host sends, a further router is put between the host and the link.
 
     A factor names any key of it by the link's name: `"link.NAME.rate"`. The first link is the
-    report's path, and a queue in BDPs is sized by the longest round-trip time of the workloads that
-    cross the link.
+    report's path, and a queue in BDPs is sized by the longest round-trip time of the workloads
+    whose content crosses the link in its direction.
     """
 
     between: tuple[str, str] = Field(strict=False)

@@ -62,7 +62,8 @@ class TopologySection(Section):
     the routers before and behind the first one. Traffic from `left1` to `right1` crosses that
     between `client` and `server` there.
 
-    A queue in BDPs is sized by the longest round-trip time of the workloads that cross the link.
+    A queue in BDPs is sized by the longest round-trip time of the workloads whose content crosses
+    the link in its direction.
     Other networks are written as `[[host]]`, `[[router]]` and `[[link]]`.
     """
 
