@@ -344,7 +344,9 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         key="reorder",
         type="ReorderField",
         directions="down",
-        help="Packets sent on at once, overtaking those in the delay line, server to client.",
+        help="Packets sent on at once, overtaking those in the delay line, server to client. They"
+        " still meet the bottleneck and its queue; where its rate changes, a delay line that is not"
+        " full is room of the queue.",
         each_help="Packets sent on at once",
         is_common=False,
         option_help="Share of packets that overtake, server to client.",
