@@ -345,7 +345,8 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="ReorderField",
         directions="down",
         help="Packets sent on at once, overtaking those in the delay line, server to client. They"
-        " still meet the bottleneck and its queue; where its rate changes, a delay line that is not"
+        " still meet the bottleneck and its queue, which counts packets then: as many of the"
+        " smallest usual size as its bytes are. Where its rate changes, a delay line that is not"
         " full is room of the queue.",
         each_help="Packets sent on at once",
         is_common=False,

@@ -239,13 +239,14 @@ def _refusal_of_one(capabilities: HostCapabilities, job: Job) -> str | None:
 
 
 def _needs_shaper(job: Job) -> bool:
-    """Return whether a job's path needs a shaper because netem cannot enforce its rate; see
-    `shaper` in the endpoint's topology.
+    """Return whether a job's path needs a shaper, or a device for the queue as a shaper has one;
+    see `shaper` and `queues_apart` in the endpoint.
     """
     return any(
         each.shaper_queue_bytes is not None
         or each.discipline is not None
         or (each.reorder.ratio > 0 and each.rate_bit_s is not None)
+        or (each.duplicate_ratio > 0 and each.queue_packets is not None)
         for path in job.paths
         for each in (path.down, path.up)
     )

@@ -98,7 +98,7 @@ def queue_delays(
         return Delays((), ())
     asked: Impairments = getattr(job.paths[path], direction)
     rate, delay = (of(job, records, path, direction) for of in (rate_at, delay_at))
-    has_delay_line = asked.shaper_queue_bytes is None and asked.queue_packets is None
+    is_one_qdisc = has_delay_line(asked)
     delays = []
     for index, at_ns in enumerate(samples.at_ns):
         rate_bit_s = rate(at_ns)
@@ -106,13 +106,18 @@ def queue_delays(
             delays.append(0.0)
             continue
         line_ns = delay(at_ns) or 0
-        queued = _queued_bytes(samples, index, line_ns) if has_delay_line else None
+        queued = _queued_bytes(samples, index, line_ns) if is_one_qdisc else None
         if queued is None:
             backlog_ns = 8 * samples.backlog_bytes[index] * NS_PER_S / rate_bit_s
-            delays.append(max(0.0, backlog_ns - (line_ns if has_delay_line else 0)))
+            delays.append(max(0.0, backlog_ns - (line_ns if is_one_qdisc else 0)))
         else:
             delays.append(8 * queued * NS_PER_S / rate_bit_s)
     return Delays(samples.at_ns, tuple(delays))
+
+
+def has_delay_line(impairments: Impairments) -> bool:
+    """Return whether one qdisc has the queue and the delay line, so that samples count both."""
+    return impairments.shaper_queue_bytes is None and impairments.queue_packets is None
 
 
 def rate_at(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from netwarp.figures.dark import on_dark
 from netwarp.figures.over_time.run_timeline import end_of_chart_ns
 from netwarp.figures.style import series_styles
-from netwarp.measure.queueing import queue_delays, queue_samples
+from netwarp.measure.queueing import has_delay_line, queue_delays, queue_samples
 from netwarp.measure.select import received
 from netwarp.ui.drawing import network_drawing
 from netwarp.units import NS_PER_S
@@ -65,7 +65,7 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
     forth, back = (path.down, path.up) if job.direction == "down" else (path.up, path.down)
     places = _spread(len(queue.at_ns))
     # If one qdisc has rate and delay, its counter counts a frame after both.
-    ahead_ns = forth.delay_ns if forth.shaper_queue_bytes is None else 0
+    ahead_ns = forth.delay_ns if has_delay_line(forth) else 0
     at_s = [queue.at_ns[place] / NS_PER_S for place in places]
     left_s = [max(0.0, (queue.at_ns[place] - ahead_ns) / NS_PER_S) for place in places]
     sent_bytes = [queue.sent_bytes[place] for place in places]
