@@ -16,7 +16,7 @@ def _queue(count: int = 4) -> QueueSamples:
     zeros = (0,) * count
     return QueueSamples(
         record="queue_samples", path=0, direction="down",
-        at_ns=tuple(place * 10 * MS for place in range(count)),
+        at_ns=tuple((40 + place * 10) * MS for place in range(count)),
         sent_bytes=tuple(place * 10_000 for place in range(count)),
         backlog_bytes=zeros, backlog_packets=zeros,
         dropped_packets=tuple(range(count)), marked_packets=zeros,
@@ -37,6 +37,7 @@ def _connection(at_ms: list[int], windows: list[int], **changed: Any) -> Connect
 
 
 def test_columns_are_those_of_the_samples() -> None:
+    """Samples are of the queue behind a delay line of 40 ms, and are drawn before it."""
     job = job_of("tcp", path=PATH)
     records: list[Record] = [
         _queue(),
@@ -67,7 +68,7 @@ def test_long_runs_are_thinned_and_keep_their_end() -> None:
 
 
 def test_a_run_is_played_to_the_end_of_its_transfer() -> None:
-    # The last sample is at 30 ms; the last byte arrives at 90 ms, over a delay of 40 ms.
+    # The last sample is at 70 ms; the last byte arrives at 90 ms, over a delay of 40 ms.
     job = job_of("tcp", path=PATH)
     counted = Calibration(
         record="calibration", path=0, direction="down", interval_ns=100 * MS,
@@ -84,6 +85,6 @@ def test_a_run_is_played_to_the_end_of_its_transfer() -> None:
     played = played_run(job, records)
     assert played is not None
     assert played["end_s"] == 0.09
-    assert played["left_s"] == [0, 0, 0, 0, 0.05]
+    assert played["left_s"] == [0, 0.01, 0.02, 0.03, 0.05]
     assert played["sent_bytes"] == [0, 10_000, 20_000, 30_000, 64_000]
     assert (played["at_s"][-1], played["dropped"][-1], played["queue_s"][-1]) == (0.05, 5, 0)

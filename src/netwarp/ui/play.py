@@ -64,10 +64,11 @@ def played_run(job: Job, records: Sequence[Record]) -> dict[str, Any] | None:
     path = job.paths[0]
     forth, back = (path.down, path.up) if job.direction == "down" else (path.up, path.down)
     places = _spread(len(queue.at_ns))
-    # If one qdisc has rate and delay, its counter counts a frame after both.
-    ahead_ns = forth.delay_ns if has_delay_line(forth) else 0
-    at_s = [queue.at_ns[place] / NS_PER_S for place in places]
-    left_s = [max(0.0, (queue.at_ns[place] - ahead_ns) / NS_PER_S) for place in places]
+    # The counter counts a frame after both queue and delay line. The frame is drawn before the
+    # line, and so is a queue that is behind it.
+    behind_ns = 0 if has_delay_line(forth) else forth.delay_ns
+    at_s = [max(0.0, (queue.at_ns[place] - behind_ns) / NS_PER_S) for place in places]
+    left_s = [max(0.0, (queue.at_ns[place] - forth.delay_ns) / NS_PER_S) for place in places]
     sent_bytes = [queue.sent_bytes[place] for place in places]
     dropped = [queue.dropped_packets[place] for place in places]
     queue_s = [delays.delay_ns[place] / NS_PER_S for place in places]
