@@ -26,11 +26,13 @@ def failure_from_records(job: Job, records: Sequence[Record]) -> Failure | None:
         return Failure(stage="endpoint", message="the records stop before the run's end")
     if end.failure is not None:
         return end.failure
+    # The job of a view is of one workload alone: it has no network, and so no NAT.
+    may_be_reset = _translates(job)
     views = workload_views(job, records)
     if not views:
-        return _failure_of_workload(job, records, may_be_reset=_translates(job))
+        return _failure_of_workload(job, records, may_be_reset=may_be_reset)
     for view in views:
-        failure = _failure_of_workload(view.job, view.records, may_be_reset=_translates(job))
+        failure = _failure_of_workload(view.job, view.records, may_be_reset=may_be_reset)
         if failure is not None:
             return failure.model_copy(update={"message": f"{view.name}: {failure.message}"})
     return None

@@ -93,9 +93,7 @@ def waiting_packets(cell: CellSections, direction: Direction, index: int = 0) ->
     if impairments.discipline is not None or impairments.policer_bytes is not None:
         return None
     if is_shaped(cell, direction, index):
-        queue = impairments.queue
-        is_in_packets = queue is not None and queue.unit == "packets" and not impairments.reorders
-        return int(queue.amount) if queue is not None and is_in_packets else None
+        return None if impairments.reorders else impairments.asked_packets
     if impairments.rate_bit_s is None or longest_delay_ns(cell, direction, index) == 0:
         return None
     if impairments.collects or (impairments.duplicates and _stays_on_device(cell)):
@@ -115,8 +113,8 @@ def _checked_packets(cell: CellSections, direction: Direction, index: int, packe
 
 
 def is_shaped(cell: CellSections, direction: Direction, index: int = 0) -> bool:
-    """Return whether a shaper instead of netem enforces the rate: the rate changes, or there is a
-    queueing discipline or a policer.
+    """Return whether a shaper instead of netem enforces the rate: the rate changes, there is a
+    queueing discipline or a policer, or the FIFO queue has to be in a shaper.
     """
     impairments = _path(cell, index).impairments(direction)
     if impairments.trace is not None or impairments.discipline is not None:
@@ -140,9 +138,10 @@ def _is_fifo_shaped(cell: CellSections, direction: Direction, index: int) -> boo
         return False
     if rate_bit_s < _least_shaped_bit_s(path) or _stays_on_device(cell):
         return False
-    queue = impairments.queue
-    if impairments.collects or (queue is not None and queue.unit == "packets"):
-        return impairments.collects
+    if impairments.collects:
+        return True
+    if impairments.asked_packets is not None:
+        return False
     if cell.has_small_packets_beside:
         return True
     return cell.workload.has_packets_below(path.mtu_bytes - _datagram_header_bytes(path))
@@ -226,8 +225,8 @@ def shaper_queue_bytes(cell: CellSections, direction: Direction, index: int = 0)
         size_bytes = frame
     elif queue is None:
         size_bytes = max(DEFAULT_QUEUE_MIN_PACKETS * frame, ceil(bdp))
-    elif queue.unit == "packets":
-        size_bytes = int(queue.amount) * frame
+    elif impairments.asked_packets is not None:
+        size_bytes = impairments.asked_packets * frame
     else:
         size_bytes = max(frame, ceil(_queue_bytes(cell, direction, index)))
     if size_bytes > LARGEST_LIMIT_PACKETS:
@@ -305,8 +304,8 @@ def queue_packets(
     if impairments.queue is None:
         bdp = bdp_bytes(impairments, cell.queued_rtt_ns(_path(cell, index)))
         return max(DEFAULT_QUEUE_MIN_PACKETS, ceil(bdp / frame))
-    if impairments.queue.unit == "packets":
-        return int(impairments.queue.amount)
+    if impairments.asked_packets is not None:
+        return impairments.asked_packets
     return ceil(_queue_bytes(cell, direction, index) / frame)
 
 

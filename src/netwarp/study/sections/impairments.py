@@ -82,6 +82,13 @@ class AskedImpairments:
         return reorder.ratio > 0
 
     @property
+    def asked_packets(self) -> int | None:
+        """Size of the queue in packets if the study states it so; else None."""
+        if self.queue is None or self.queue.unit != "packets":
+            return None
+        return int(self.queue.amount)
+
+    @property
     def duplicates(self) -> bool:
         """Whether packets are duplicated."""
         return bool(self.netem["duplicate_ratio"])
