@@ -145,10 +145,11 @@ def expected(
     Raises:
         StudyError: as for `run`.
         BackendError: as for `run`.
-        RunDirectoryError: the directory has runs of another study.
+        RunDirectoryError: the directory has runs of another study, or cannot be written to.
     """
     executor = executor or LocalExecutor()
     plan, files, directory = _planned(study, backend, out, executor, filters)
+    directory.refuse_unwritable()
     refuse_jobs(plan, backend)
     refuse_another_study(plan, directory)
     refuse_other_files(files, directory)

@@ -33,7 +33,9 @@ from netwarp.run_files import (
     parse_json,
     read_text,
     refuse_folder_of_others,
+    refuse_unwritable,
     remove,
+    unwritable,
     write_json,
     write_text,
 )
@@ -125,8 +127,7 @@ class RunDirectory:
             RunDirectoryError: it cannot be created, contains files of others, or another netwarp is
                 writing to it.
         """
-        if not is_there(self.plan_file):
-            refuse_folder_of_others(self.path, {*self._own_names(), *_VARIANTS}, "run directory")
+        self.refuse_unwritable()
         made = missing_folders(self.path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -139,13 +140,9 @@ class RunDirectory:
                 os.close(lock)
                 raise
         except OSError as error:
-            is_file = isinstance(error, FileExistsError) and not self.path.is_dir()
-            why = "it is a file, not a directory" if is_file else _why(error)
             is_link = error.errno == errno.ELOOP and isinstance(error.filename, str)
-            where = one_line(error.filename if is_link else str(self.path))
-            raise RunDirectoryError(
-                f"cannot write to {where} ({why}): choose another with --out DIR"
-            ) from None
+            where = error.filename if is_link else self.path
+            raise unwritable(where, _why(error)) from None
         try:
             with closed_to_others(self.runs):
                 try:
@@ -154,6 +151,12 @@ class RunDirectory:
                     self.discard_partials()
         finally:
             os.close(lock)
+
+    def refuse_unwritable(self) -> None:
+        """Raise the RunDirectoryError of :meth:`locked` if it can be told without writing."""
+        if not is_there(self.plan_file):
+            refuse_folder_of_others(self.path, {*self._own_names(), *_VARIANTS}, "run directory")
+        refuse_unwritable(self.path)
 
     def _own_names(self) -> set[str]:
         places = (place for place in vars(self).values() if isinstance(place, Path))

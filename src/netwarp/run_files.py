@@ -22,6 +22,7 @@ from netwarp.regular_files import UnreadableFileError, is_there, open_regular
 
 LOCK_FILE = ".lock"
 NOT_REGULAR = "it is not a regular file"
+NO_DIRECTORY = "it is a file, not a directory"
 MOST_READ_BYTES = 1 << 30
 """Largest file of a run directory that is read as a whole."""
 
@@ -235,6 +236,28 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)  # the error of a failed write has no file name
         raise
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a folder that cannot be created or written to, as far as permissions tell.
+
+    Raises:
+        RunDirectoryError: it, or the nearest folder that exists, is a file or not writable.
+    """
+    made = missing_folders(path)
+    folder = made[-1].parent if made else path
+    if not folder.is_dir():
+        raise unwritable(folder, NO_DIRECTORY)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+        raise unwritable(path, os.strerror(errno.EROFS if is_read_only else errno.EACCES))
+
+
+def unwritable(path: Path | str, why: str) -> RunDirectoryError:
+    """Return the error of a run directory that cannot be written to."""
+    return RunDirectoryError(
+        f"cannot write to {one_line(str(path))} ({why}): choose another with --out DIR"
+    )
 
 
 def refuse_folder_of_others(path: Path, own: Collection[str], what: str) -> None:

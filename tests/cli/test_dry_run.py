@@ -37,3 +37,33 @@ def test_a_dry_run_writes_nothing_and_a_run_says_that_it_leaves_controls_out(
     assert line.startswith("warning: `netwarp run` leaves out the study's 1 control")
     again = netwarp(*command, "--dry-run", "--json")
     assert json.loads(again.stdout)["kept"] == 240
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("file", "cannot write to file (it is a file, not a directory)"),
+        ("file/run", "cannot write to file (it is a file, not a directory)"),
+        ("others", "others is no run directory and has files of others (thesis.tex for one)"),
+    ],
+)
+def test_a_dry_run_refuses_the_directories_that_a_run_refuses(
+    netwarp: Netwarp, recorded: Path, tmp_path: Path, out: str, why: str
+) -> None:
+    (tmp_path / "study.toml").write_text(to_toml(STUDY))
+    (tmp_path / "file").touch()
+    (tmp_path / "others").mkdir()
+    (tmp_path / "others" / "thesis.tex").touch()
+    command = ("run", "study.toml", "--backend", f"replay:{recorded}", "--out", out)
+    for options in ((), ("--dry-run",)):
+        done = netwarp(*command, *options)
+        assert done.returncode == 2
+        assert why in done.stderr
+
+
+def test_a_dry_run_names_its_directory_in_one_line(
+    netwarp: Netwarp, recorded: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(to_toml(STUDY))
+    command = ("run", "study.toml", "--backend", f"replay:{recorded}", "--out", "a\nb")
+    assert netwarp(*command, "--dry-run").stdout.count("\n") == 1

@@ -165,6 +165,12 @@ def test_buffers_hold_the_largest_rate_and_the_longest_delay() -> None:
     assert buffer_bytes({"at": "1s", "change": "delay", "rtt": "800ms"}) == 32 << 20
 
 
+def test_a_needed_buffer_is_not_refused_for_being_rounded_up() -> None:
+    path = {"rtt": "100ms", "rate": "10gbit"}
+    needed_bytes = 4 * 2 * 125_000_000
+    assert needed_bytes < job_of("tcp", path=path).only.transport.buffer_bytes == (1 << 30) - 1
+
+
 def test_the_delay_line_holds_the_longest_delay() -> None:
     delay = [{"at": "1s", "change": "delay", "rtt": "300ms"}]
     # A shaper before netem, whose limit counts the delay line.

@@ -252,7 +252,7 @@ fn on_one_device(impairments: &Impairments, mtu_bytes: u32) -> Cow<'_, Impairmen
         return Cow::Borrowed(impairments);
     }
     let frame_bits = 8 * u128::from(mtu_bytes + ETHERNET_HEADER_BYTES);
-    let delayed_bits = u128::from(rate_bit_s) * u128::from(impairments.delay_ns) / 1_000_000_000;
+    let delayed_bits = u128::from(rate_bit_s) * u128::from(impairments.longest_delay_ns()) / 1_000_000_000;
     let delayed_packets = u32::try_from(delayed_bits.div_ceil(frame_bits)).unwrap_or(u32::MAX);
     let limit_packets = delayed_packets.saturating_add(waiting_packets).saturating_add(1);
     Cow::Owned(Impairments { queue_packets: None, limit_packets, ..impairments.clone() })
@@ -299,6 +299,8 @@ fn ethtool_name(feature: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_wire::MOST_REPAIRS;
+
     use super::*;
 
     #[test]
@@ -308,6 +310,22 @@ mod tests {
         assert!(Counted { count, sent_packets: 8 }.has_bundles());
         let netem = NetemCounters { queued_packets: 1, ..NetemCounters::default() };
         assert!(!Counted { count: Count { netem, ..count }, sent_packets: 8 }.has_bundles());
+    }
+
+    #[test]
+    fn a_queue_on_the_device_of_the_delay_line_has_room_for_the_longest_delays() {
+        let apart = Impairments {
+            rate_bit_s: Some(12_000_000),
+            queue_packets: Some(20),
+            duplicate_ratio: 0.1,
+            ..Impairments::nothing()
+        };
+        let limit_packets = |impairments: Impairments| on_one_device(&impairments, 1_486).limit_packets;
+        let steady = Impairments { delay_ns: 50_000_000, ..apart };
+        assert_eq!(limit_packets(steady.clone()), 50 + 20 + 1);
+        assert_eq!(limit_packets(Impairments { jitter_ns: 5_000_000, ..steady.clone() }), 70 + 20 + 1);
+        let repaired = Impairments { link_loss_ratio: 0.1, link_repair_ns: 10_000_000, ..steady };
+        assert_eq!(limit_packets(repaired), 50 + 10 * MOST_REPAIRS + 20 + 1);
     }
 
     #[test]

@@ -162,7 +162,7 @@ def expected(
     else:
         times = {"cpu_s": None, "wall_s": None}
         text = f"{cost.runs} runs ({cost.kept} of them kept), whose time is not known beforehand"
-    return found | times | {"adds": adds, "text": f"{text}; into {directory}"}
+    return found | times | {"adds": adds, "text": f"{text}; into {one_line(str(directory))}"}
 
 
 def load(

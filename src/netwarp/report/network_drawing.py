@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from netwarp.report.calibration import loss_text
 from netwarp.report.network_places import HostGroup, Place, groups_of, places_of
-from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.study.cells.path_direction import UNLIMITED_LIMIT_PACKETS
 from netwarp.units import format_size
 from netwarp.wire.network import nodes_between
 from netwarp.wording import count, rate_text

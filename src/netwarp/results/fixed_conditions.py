@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from netwarp.study.cells.factors import flattened
-from netwarp.study.cells.sizing import DEFAULT_QUEUE_MIN_PACKETS
+from netwarp.study.cells.path_direction import DEFAULT_QUEUE_MIN_PACKETS
 from netwarp.study.overrides import KERNEL, SECTIONS
 from netwarp.study.sections.hosts import OWN_KEYS
 from netwarp.units import ETHERNET_HEADER_BYTES, NS_PER_S

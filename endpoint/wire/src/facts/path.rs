@@ -79,6 +79,12 @@ impl Impairments {
         if self.link_loss_ratio > 0.0 { u64::from(MOST_REPAIRS) * self.link_repair_ns } else { 0 }
     }
 
+    /// Returns the longest time that a packet spends in this direction's delay line, in nanoseconds: netem's tables of
+    /// delays end at four deviations (16-bit values, 8192 for each deviation).
+    pub fn longest_delay_ns(&self) -> u64 {
+        self.delay_ns + 4 * self.jitter_ns + self.longest_repair_ns()
+    }
+
     /// Returns the most bytes that wait in this direction's queue; 0 if its rate is unlimited.
     pub(super) fn queue_bytes(&self, mtu_bytes: u32) -> u64 {
         let held_bytes = u64::from(self.queue_packets.unwrap_or(self.limit_packets)) * u64::from(mtu_bytes);

@@ -9,14 +9,9 @@ from fractions import Fraction
 from math import ceil
 
 from netwarp import wire
-from netwarp.fields import KeyValueError
+from netwarp.fields import DIRECTIONS, KeyValueError
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.sizing import (
-    frame_bytes,
-    longest_delay_ns,
-    queue_packets,
-    shaper_queue_bytes,
-)
+from netwarp.study.cells.path_direction import PathDirection
 from netwarp.units import NS_PER_MS, NS_PER_S, format_duration
 
 
@@ -51,18 +46,15 @@ def exchange_ns(cell: CellSections, index: int) -> int:
     """Return the time in ns, in whole ms, that a request and its answer take on a path with a full
     queue.
     """
-    direction = cell.workload.content_direction
-    delays_ns = sum(longest_delay_ns(cell, each, index) for each in ("down", "up"))
-    rate_bit_s = cell.path.all_paths[index].impairments(direction).usual_rate_bit_s
+    delays_ns = sum(PathDirection(cell, each, index).longest_delay_ns for each in DIRECTIONS)
+    content = PathDirection(cell, cell.workload.content_direction, index)
+    rate_bit_s = content.impairments.usual_rate_bit_s
     if rate_bit_s is None:
         waiting_ns = Fraction(0)
     else:
-        frame = frame_bytes(cell, direction, index)
-        queue = shaper_queue_bytes(cell, direction, index)
-        if queue is None:
-            queue = queue_packets(cell, direction, index) * frame
         # In one direction the packet waits behind a full queue, in the other behind one packet.
-        waiting_ns = Fraction((queue + 2 * frame) * 8 * NS_PER_S, rate_bit_s)
+        bits = 8 * (content.held_bytes + 2 * content.frame_bytes)
+        waiting_ns = Fraction(bits * NS_PER_S, rate_bit_s)
     return ceil((delays_ns + waiting_ns) / NS_PER_MS) * NS_PER_MS
 
 

@@ -9,13 +9,7 @@ from math import ceil
 
 from netwarp.fields import KeyValueError
 from netwarp.study.cells.cell_sections import CellSections
-from netwarp.study.cells.sizing import (
-    frame_bytes,
-    longest_rtt_ns,
-    peak_rate_bit_s,
-    queue_packets,
-    shaper_queue_bytes,
-)
+from netwarp.study.cells.path_direction import PathDirection, longest_rtt_ns
 from netwarp.units import NS_PER_S
 from netwarp.wire import Direction
 
@@ -45,8 +39,9 @@ def buffer_bytes(cell: CellSections) -> int:
         return _checked_buffer(asked_bytes, "choose a smaller buffer")
     if _is_unlimited(cell):
         return UNLIMITED_BUFFER_BYTES
-    power_bytes = 1 << (_needed_bytes(cell) - 1).bit_length()
-    return _checked_buffer(power_bytes, "set transport.buffer, or lower rate, rtt or queue")
+    needed_bytes = _needed_bytes(cell)
+    _checked_buffer(needed_bytes, "set transport.buffer, or lower rate, rtt or queue")
+    return min(1 << (needed_bytes - 1).bit_length(), LARGEST_BUFFER_BYTES)
 
 
 def send_buffer_bytes(cell: CellSections, most_bytes: int) -> int:
@@ -77,8 +72,7 @@ def most_content_bytes(cell: CellSections, lasts_ns: int) -> int:
         remedy = "give it, or path.rate"
         raise KeyValueError("workload.size", None, reason, remedy, missing="path.rate")
     direction = cell.content_direction
-    indices = range(len(cell.path.all_paths))
-    rate_bit_s = sum(peak_rate_bit_s(cell, direction, index) for index in indices)
+    rate_bit_s = sum(each.peak_rate_bit_s for each in _all_paths(cell, direction))
     return ceil(Fraction(rate_bit_s * lasts_ns, 8 * NS_PER_S)) + 1
 
 
@@ -101,17 +95,19 @@ def _flight_bytes(cell: CellSections, direction: Direction) -> int:
     path at a time, so that only the largest value of a single path counts. This is also the case in
     cells in which the client could move but does not.
     """
-    indices = range(len(cell.path.all_paths))
-    rtt_ns = max(longest_rtt_ns(cell, index) for index in indices)
-    flights = []
-    for index in indices:
-        queue_bytes = shaper_queue_bytes(cell, direction, index)
-        if queue_bytes is None:
-            frame = frame_bytes(cell, direction, index)
-            queue_bytes = queue_packets(cell, direction, index) * frame
-        rate_bit_s = peak_rate_bit_s(cell, direction, index)
-        flights.append(ceil(Fraction(rate_bit_s * rtt_ns, 8 * NS_PER_S)) + queue_bytes)
+    paths = _all_paths(cell, direction)
+    rtt_ns = max(longest_rtt_ns(cell, each.index) for each in paths)
+    flights = [
+        ceil(Fraction(each.peak_rate_bit_s * rtt_ns, 8 * NS_PER_S)) + each.held_bytes
+        for each in paths
+    ]
     return max(flights) if cell.path.may_hand_over else sum(flights)
+
+
+def _all_paths(cell: CellSections, direction: Direction) -> list[PathDirection]:
+    """Return one direction of all paths of the study, also of those that the cell does not use."""
+    indices = range(len(cell.path.all_paths))
+    return [PathDirection(cell, direction, index) for index in indices]
 
 
 def _checked_buffer(size_bytes: int, remedy: str) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from netwarp import wire
 from netwarp.study.cells.layout import Layout, Way
-from netwarp.study.cells.sizing import UNLIMITED_LIMIT_PACKETS
+from netwarp.study.cells.path_direction import UNLIMITED_LIMIT_PACKETS
 from netwarp.study.cells.translation import nats_of
 
 BuiltLink = tuple[wire.Path, wire.Timeline]

@@ -9,14 +9,7 @@ from netwarp.study.cells.association import refuse_lost_associations
 from netwarp.study.cells.buffers import buffer_bytes, most_content_bytes, send_buffer_bytes
 from netwarp.study.cells.cell_sections import CellSections
 from netwarp.study.cells.cell_transport import CellTransport
-from netwarp.study.cells.sizing import (
-    discipline,
-    initial_rate_bit_s,
-    keeps_order,
-    limit_packets,
-    shaper_queue_bytes,
-    waiting_packets,
-)
+from netwarp.study.cells.path_direction import PathDirection
 from netwarp.study.sections.limits import LimitsSection
 from netwarp.study.sections.path import SinglePath
 from netwarp.study.sections.transport import owners
@@ -144,16 +137,16 @@ def _sampling(cell: CellSections, asked: int | str) -> wire.Sampling | None:
 
 def _impairments(cell: CellSections, direction: Direction, index: int) -> wire.Impairments:
     """Return the impairments of one direction of a path, with the size of its queue."""
-    impairments = cell.paths[index].impairments(direction)
+    sized = PathDirection(cell, direction, index)
     return wire.Impairments.of_checked(
         {
-            **impairments.netem,
-            "in_order": keeps_order(cell, direction, index),
-            "rate_bit_s": initial_rate_bit_s(cell, direction, index),
-            "limit_packets": limit_packets(cell, direction, index),
-            "queue_packets": waiting_packets(cell, direction, index),
-            "shaper_queue_bytes": shaper_queue_bytes(cell, direction, index),
-            "discipline": discipline(cell, direction, index),
+            **sized.impairments.netem,
+            "in_order": sized.keeps_order,
+            "rate_bit_s": sized.initial_rate_bit_s,
+            "limit_packets": sized.limit_packets,
+            "queue_packets": sized.waiting_packets,
+            "shaper_queue_bytes": sized.shaper_queue_bytes,
+            "discipline": sized.discipline,
             "seed": 0,
         }
     )

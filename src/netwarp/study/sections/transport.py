@@ -64,8 +64,9 @@ class CommonOptions(Section):
     )
     buffer_bytes: SizeBytes | None = Field(default=None, alias="buffer")
     """Size of socket buffers and flow-control windows, at each end. Default: four times BDP plus
-    queue, rounded up to a power of two, and at least 4MiB; 64MiB if the rate is unlimited. Senders
-    of `sctp` and `quic` hold four times BDP plus queue, not rounded."""
+    queue, rounded up to a power of two (or the kernel's largest, a byte less than 1GiB), and at
+    least 4MiB; 64MiB if the rate is unlimited. Senders of `sctp` and `quic` hold four times BDP
+    plus queue, not rounded."""
     initial_window_packets: Window | None = Field(default=None, alias="initial_window")
     """Initial congestion window in full-size packets. Default: 10 (RFC 6928); `sctp` has RFC
     9260's, which is fixed."""
