@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from guest.lab import ALL, Measured, run_study_cells
+from guest.lab import ALL, Measured, run_study, run_study_cells
 from guest.tshark import CAPTURE_FILE, INTERFACES, fields
+from netwarp.plan import plan_study
 from netwarp.run_directory import EPOCH_NS, RECORDS_FILE
+from netwarp.study import study_from_mapping
+from netwarp.wire import Calibration
 
 LOSSY = {"rtt": "40ms", "loss_down": "3%", "loss_up": "2%", "rate": "20mbit"}
 # Where each direction is seen before and after its impairment.
@@ -103,3 +107,36 @@ def test_sctp_bundles_small_messages(tmp_path: Path) -> None:
 def test_a_capture_that_memory_cannot_hold_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="capture a smaller workload"):
         run_study_cells(tmp_path, {"rtt": "20ms"}, transports=["tcp"], size="1GB", capture=True)
+
+
+def test_a_networks_routers_are_captured_and_change_no_record(tmp_path: Path) -> None:
+    """What each router forwards on each of its links is what the kernel counted there."""
+    tables: dict[str, Any] = {
+        "title": "guest test",
+        "replicates": 1,
+        "transport": {"kind": "tls"},
+        "path": {"rate": "20mbit", "queue": "20p", "loss_down": "1%"},
+        "topology": {"shape": "dumbbell", "rtts": ["20ms", "60ms"]},
+        "workload": [{"kind": "bulk", "size": "500kB", "name": "flow"}],
+    }
+    runs = []
+    for more in ({}, {"capture": "pcap"}):
+        study = study_from_mapping(tables | more)
+        runs += run_study(plan_study(study), tmp_path / f"{bool(more)}", jobs=1)
+    plain, captured = runs
+    assert captured.status.outcome == "ok", captured.status.reason
+    assert captured.records == plain.records
+    packets = Counter(name for (name,) in fields(captured.path, "frame.interface_name"))
+    network = captured.planned.job.network
+    assert network is not None
+    expected: dict[str, int] = {}
+    for record in captured.records:
+        if isinstance(record, Calibration):
+            link = network.links[record.path]
+            forth = record.direction == "up"
+            sender, receiver = (link.first, link.second) if forth else (link.second, link.first)
+            if sender in network.routers:
+                expected[f"{sender}-to-{receiver}"] = record.delivered_packets
+    assert {name: count for name, count in packets.items() if "-to-" in name} == expected
+    assert any("-from-client1" in name for name in packets)
+    assert fields(captured.path, "tls.handshake.type", only="tls.handshake.type == 20"), "no keys"

@@ -133,7 +133,6 @@ def test_backends_without_networks_refuse_and_the_golden_job_is_a_plan() -> None
         ({"workload": [BROWSED]}, "the programs of a page have one client and one server"),
         ({"workload": {"kind": "bulk", "size": "1MB"}}, "write [[workload]]"),
         ({"topology": {}}, "topology.shape"),
-        ({"capture": "pcap"}, "capture"),
     ],
 )
 def test_what_cannot_be_is_refused(tables: dict[str, Any], said: str) -> None:

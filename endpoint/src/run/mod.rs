@@ -195,8 +195,9 @@ fn start_capture(
 ) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    let content_bytes = job.workloads.iter().map(|each| netwarp_workload::of(&each.workload).content_bytes()).sum();
-    Capture::start(network, topology, job, content_bytes, keys, directory).map(Some).context("capture packets")
+    let of_workloads = job.workloads.iter().map(|each| netwarp_workload::of(&each.workload).content_bytes());
+    let content_bytes: Vec<u64> = of_workloads.collect();
+    Capture::start(network, topology, job, &content_bytes, keys, directory).map(Some).context("capture packets")
 }
 
 /// Starts to record packets at the router, if the job's workload asks for it. With several workloads there is no such

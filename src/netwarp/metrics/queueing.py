@@ -18,9 +18,10 @@ _LATENCIES = (
 )
 """Metrics that are all printed if one of them is a main metric of the study."""
 _WHOSE = (
-    " Everything that is queued counts. Behind a discipline with a queue for each flow (fq,"
-    " fq_codel, cake) it is therefore that of the flows that fill the queue, and another flow waits"
-    " less: a ping beside them (`rr`) measures how long."
+    " Everything that is queued counts, and all of the packet that is being transmitted. Behind a"
+    " discipline with a queue for each flow (fq, fq_codel, cake) it is therefore that of the flows"
+    " that fill the queue, and another flow waits less: a ping beside them (`rr`) measures how"
+    " long."
 )
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 

@@ -226,8 +226,8 @@ fn check_workloads(job: &Job, network: &Network, problems: &mut Problems) {
     }
     let is_command = |each: &Exchange| matches!(each.workload, Workload::Command(_));
     let has_others = job.has_programs() && !job.workloads.iter().all(is_command);
-    problems.require(!job.capture && !job.timeline.has_handovers() && !has_others, "network", || {
-        "has no capture, no client that moves, and no programs of the machine but a command's".to_owned()
+    problems.require(!job.timeline.has_handovers() && !has_others, "network", || {
+        "has no client that moves, and no programs of the machine but a command's".to_owned()
     });
 }
 
@@ -364,7 +364,7 @@ mod tests {
             problems(&job, &network).join("; ")
         };
         assert_eq!(said(|_, _| {}), "");
-        let cases: [(Change, &str); 11] = [
+        let cases: [(Change, &str); 10] = [
             (|_, network| network.hosts[0] = "../host".to_owned(), "other characters than a to z and 0 to 9"),
             (|_, network| network.routers[0] = "the-first-one".to_owned(), "more than 12 bytes"),
             (|_, network| network.hosts[1] = "client1".to_owned(), "two nodes of one name"),
@@ -375,7 +375,6 @@ mod tests {
             (|job, _| job.paths[1].up.delay_ns = 1, "paths[1]: impairs what the host client1 sends"),
             (|job, _| job.workloads[0].ends.as_mut().unwrap().links = vec![1, 0], "the links between them"),
             (|job, _| job.workloads[0].name = None, "with a name of the workload"),
-            (|job, _| job.capture = true, "has no capture"),
         ];
         for (change, reason) in cases {
             let problems = said(change);

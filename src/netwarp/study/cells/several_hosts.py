@@ -197,11 +197,8 @@ def in_network(job: Job, links: Links, workloads: Sequence[Placed]) -> Job:
         workloads: the workloads, each with its hosts.
 
     Raises:
-        KeyValueError: the study asks for a capture of packets, or a link cannot be set up.
+        KeyValueError: a link cannot be set up.
     """
-    if job.capture:
-        reason = "packets of several hosts are not captured"
-        raise KeyValueError("capture", "pcap", reason, "drop it, or have one client and one server")
     _refuse_random_times(links, workloads)
     if links.layout.nats and links.section(0).ip_version == 6:
         reason = "routers translate addresses of IPv4 alone"
