@@ -215,8 +215,8 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
     PathProperty(
         key="loss_correlation",
         type="RatioField",
-        help="How much a random loss depends on the one before, as netem does it. Prefer"
-        " `gemodel`.",
+        help="How much a random loss depends on the one before, as netem does it, which changes how"
+        " many are lost: 3 % with a correlation of 25 % loses 0.01 %. Prefer `gemodel`.",
         is_common=False,
         option_help="Correlation of successive random losses.",
         default=0.0,
@@ -248,10 +248,11 @@ PATH_PROPERTIES: tuple[PathProperty, ...] = (
         type="SizeBytes",
         directions="both",
         help="A policer in place of a link and its queue: a bucket of this size, which fills at"
-        " `rate`. What finds enough in it passes at once, and what does not is lost, as 7 % of"
-        " transfers to clients of one large content provider met (Flach et al., SIGCOMM 2016). One"
-        " packet may wait. Not beside `queue`, `discipline`, `reorder` or `[path.trace]`. Default:"
-        " none.",
+        " `rate`. A packet passes at once if anything is in it, and may take more than that; what"
+        " comes before the bucket has made up for it is lost, but for a full-size packet's bytes"
+        " that wait. 7 % of transfers to clients of one large content provider met one (Flach et"
+        " al., SIGCOMM 2016). Not beside `queue`, `discipline`, `reorder` or `[path.trace]`."
+        " Default: none.",
         each_help="Bucket of a policer in place of a link and its queue",
         is_common=False,
         option_help="A policer with a bucket of this size: 100kB.",

@@ -117,7 +117,9 @@ def test_a_networks_routers_are_captured_and_change_no_record(tmp_path: Path) ->
         "transport": {"kind": "tls"},
         "path": {"rate": "20mbit", "queue": "20p", "loss_down": "1%"},
         "topology": {"shape": "dumbbell", "rtts": ["20ms", "60ms"]},
-        "workload": [{"kind": "bulk", "size": "500kB", "name": "flow"}],
+        "workload": [
+            {"kind": "bulk", "size": "500kB", "name": "flow", "from": "client", "to": "server"}
+        ],
     }
     runs = []
     for more in ({}, {"capture": "pcap"}):

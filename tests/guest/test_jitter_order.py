@@ -125,3 +125,25 @@ def test_packets_overtake_where_they_may(tmp_path: Path, discipline: str | None)
     run = flowed(tmp_path, path, count=5000, interval="100us")
     assert run.metrics["reordered_packets"] > 1000
     assert overtaken(packets(run)) > 1000
+
+
+SHORTER: dict[str, dict[str, Any]] = {
+    "timeline": {"rtt": "200ms", "timeline": [{"at": "200ms", "change": "delay", "rtt": "20ms"}]},
+    "redraw": {"redraw": {"mean": "200ms", "deviation": "60ms", "period": "100ms"}},
+}
+
+
+@pytest.mark.parametrize("change", SHORTER)
+def test_no_packet_overtakes_at_a_rate_when_the_delay_becomes_shorter(
+    tmp_path: Path, change: str
+) -> None:
+    places = {
+        "rate": {"rate": "5mbit", "queue": "200p"},
+        "bytes": {"rate": "5mbit", "queue": "50kB"},
+        "codel": {"rate": "5mbit", "discipline": "codel"},
+    }
+    for place, path in places.items():
+        run = flowed(tmp_path / place, SHORTER[change] | path, count=500, interval="1ms")
+        assert overtaken(packets(run)) == 0, place
+    run = flowed(tmp_path / "unlimited", SHORTER[change], count=500, interval="1ms")
+    assert overtaken(packets(run)) > 0, "otherwise the rest would show nothing"

@@ -242,3 +242,16 @@ def test_stacks_that_are_not_built_are_known_before_anything_runs(
     assert "what needs the stack quic-go" in said
     assert "go, which is missing" in said
     assert "not run: what needs the stack quic-go" in " ".join(capsys.readouterr().err.split())
+
+
+def test_programs_that_are_missing_are_known_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("netwarp.backends.needs.GUEST_PATH", str(tmp_path))
+    prepared = prepare(load_sources(["nam-2021"])[0], out=tmp_path / "out", quick=True)
+    said = [line for line in preparations([prepared]) if "the program" in line]
+    assert [line.split(":")[0] for line in said] == [
+        "cannot run what needs the program caddy",
+        "cannot run what needs the program chromium",
+    ]
+    assert all("apt-get install" in line for line in said)

@@ -197,6 +197,12 @@ pub trait Workload: Send + Sync {
     /// Returns about how many bytes of content are sent: the memory of a capture depends on it.
     fn content_bytes(&self) -> u64;
 
+    /// Returns how many messages are sent that may each need a packet of their own; 0 if the content is not divided into
+    /// messages.
+    fn messages(&self) -> u64 {
+        0
+    }
+
     /// Returns the host's files whose content is sent.
     fn files(&self) -> Vec<&Path> {
         Vec::new()

@@ -54,7 +54,7 @@ from netwarp.run_status import Status
 from netwarp.stacks import missing_program
 from netwarp.wire import Job
 from netwarp.wire.asked import Asked, asked
-from netwarp.workloads import runs_programs, workload_of
+from netwarp.workloads import needed_programs, runs_programs, workload_of
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
 
 MEMORY_SLACK_BYTES = 16 << 20
@@ -188,11 +188,7 @@ class VirtualBackend:
             or self._kernel_refusal(job)
             or (missing_calls([CLOSE_RANGE]) if self._is_under_seccomp(job) else None)
             or missing_directory(job)
-            or missing_programs(
-                program
-                for each in job.each_alone
-                for program in workload_of(each).needed_programs(each)
-            )
+            or missing_programs(needed_programs(job))
         )
 
     def run(

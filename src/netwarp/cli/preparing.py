@@ -11,13 +11,14 @@ from netwarp.errors import BackendError
 
 if TYPE_CHECKING:
     from netwarp.sources.preparation import Prepared
+    from netwarp.workloads.base import Program
 
 
 def preparations(prepared: Sequence[Prepared]) -> list[str]:
     """Return sentences on what will be built and installed before anything runs, and what cannot
     be.
     """
-    from netwarp.backends.needs import Machine
+    from netwarp.backends.needs import Machine, missing_programs
     from netwarp.backends.ns3 import installation
     from netwarp.backends.stack_building import missing_builders
 
@@ -28,7 +29,12 @@ def preparations(prepared: Sequence[Prepared]) -> list[str]:
         lacking = missing_builders(name)
         lines.append(f"cannot run what needs the stack {name}: {'; '.join(lacking)}" if lacking
                      else f"builds the stack {name} before")  # fmt: skip
-    return lines
+    programs = {each.name: missing_programs([each]) for each in _needed_programs(prepared)}
+    return lines + [
+        f"cannot run what needs the program {name}: {lacking}"
+        for name, lacking in programs.items()
+        if lacking is not None
+    ]
 
 
 def install(prepared: Sequence[Prepared]) -> tuple[BackendError | None, list[str]]:
@@ -81,6 +87,21 @@ def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
     }
     missing = {name for name, program in needed.items() if missing_program(name, program)}
     return sorted(missing & set(shipped()))
+
+
+def _needed_programs(prepared: Sequence[Prepared]) -> list[Program]:
+    """Return the programs of the machine that studies need, each once."""
+    from netwarp.workloads import needed_programs
+
+    programs = {
+        program.name: program
+        for of in prepared
+        for each in of.studies
+        for study, _ in each.executions()
+        for cell in study.cells
+        for program in needed_programs(cell.template)
+    }
+    return [programs[name] for name in sorted(programs)]
 
 
 def build_stacks(names: Sequence[str]) -> list[str]:

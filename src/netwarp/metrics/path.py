@@ -108,17 +108,18 @@ def _of_direction(direction: Direction) -> tuple[Metric, ...]:
         ),
         Metric(
             f"path_dropped_{direction}", "packets", "neither", f"Packets dropped, {way}",
-            f"Packets the path dropped, at random or for a full queue, {way}.", "calibration",
+            f"Packets the path dropped, at random or by its queue, {way}.", "calibration",
             partial(_counted, direction=direction, counter="dropped_packets"),
         ),
         Metric(
             f"path_overflow_{direction}", "packets", "neither",
-            f"Packets dropped by a full queue, {way}", f"Of them, for a full queue, {way}.",
+            f"Packets dropped by the queue, {way}",
+            f"Of them, by the queue: full, or early by a discipline such as CoDel, {way}.",
             "calibration", partial(_overflow, direction=direction),
         ),
         Metric(
             f"path_loss_{direction}", "ratio", "neither", f"Loss of the path, {way}",
-            f"Packets lost at random, the loss asked for, of those offered, {way}.", "calibration",
+            f"Packets lost at random or in an outage, of those offered, {way}.", "calibration",
             partial(_loss, direction=direction),
         ),
         Metric(

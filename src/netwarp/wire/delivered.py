@@ -12,8 +12,8 @@ class Calibration(Wire):
     """Counts of the packets that one direction of a path delivered and dropped, read from its links
     before the probes.
 
-    Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are not
-    counted as offered. With cold neighbours, the sender's ARP packets end at the router and are not
+    Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are
+    counted as offered only where a router sends them. With cold neighbours, the sender's ARP packets end at the router and are not
     counted; the router's ARP packets, which netem impairs like others, are counted as offered.
     Between two hosts, whose impairments are at the receiving host, the run's packets that arrived
     at that host are counted, without those that the network lost before.
@@ -29,7 +29,8 @@ class Calibration(Wire):
     """Time from the run's epoch until the counters were read; between two hosts, since the path's
     properties were imposed."""
     offered_packets: U64
-    """Packets that the sender's link carried to the router."""
+    """Packets that the sender's link carried to the router; if a router sends them, what left it,
+    duplicates included, and what it dropped."""
     offered_bytes: U64 | None
     """Bytes of these packets, Ethernet headers included; null if a router sends them, because a
     router counts what leaves its queue."""
@@ -38,9 +39,11 @@ class Calibration(Wire):
     delivered_bytes: U64
     """Bytes of these packets, Ethernet headers included."""
     dropped_packets: U64
-    """Packets that netem dropped, at random or because its queue was full."""
+    """Packets that netem dropped, at random or in an outage, and that the queue dropped: full, or
+    early by a discipline."""
     lost_packets: U64 | None
-    """Packets among these that were lost at random; null if the kernel does not count them."""
+    """Packets among these that were lost at random or in an outage; null if the kernel does not
+    count them."""
     left_packets: U64
     """Packets that were still in netem when the counters were read."""
     arp_packets: U64 = 0

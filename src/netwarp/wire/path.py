@@ -148,9 +148,10 @@ class Impairments(Wire):
     link_repair_ns: Annotated[U64, DETAIL] = 0
     """Time from a transmission that is lost on the link to its repetition."""
     policer_bytes: Annotated[U32 | None, Asks("a policer")] = None
-    """Size of a policer's token bucket: that many bytes pass at once, further ones at the rate;
-    packets beyond that are lost, except one that may wait. Null for a link, which sends at its
-    rate. The shaper implements the policer, with a queue of one packet."""
+    """Size of a policer's token bucket: that many bytes pass at once, further ones at the rate, the
+    last of which may overdraw it by less than a packet; packets beyond that are lost, but for a
+    full-size packet's bytes that wait. Null for a link, which sends at its rate. The shaper
+    implements the policer, with a queue of that size."""
 
 
 class Discipline(Wire):
@@ -294,4 +295,5 @@ class Reorder(Wire):
     correlation: Annotated[Ratio, DETAIL]
     """Correlation of successive draws, 0 to 1."""
     gap: Annotated[U32, DETAIL]
-    """Only every `gap`-th packet is a candidate; 0 is netem's default of 1."""
+    """How many packets, less one, stay in order after each that did not; then every packet is a
+    candidate. 0 is netem's default of 1."""

@@ -110,7 +110,9 @@ class Attach(Wire):
 
 
 class Detach(Wire):
-    """The client loses its address on this path, and the path drops every packet."""
+    """The client loses its address on this path, and the path drops every packet that comes to it:
+    those on their way still arrive.
+    """
 
     kind: Annotated[Literal["detach"], MOVES]
     """Always `detach`."""

@@ -76,6 +76,14 @@ def reads_of(job: wire.Job) -> Sequence[Reads]:
     return [reads for reads in of_each if reads is not None]
 
 
+def needed_programs(job: wire.Job) -> list[Program]:
+    """Return the programs of the host that a run's workloads need, each once."""
+    programs = (
+        program for each in job.each_alone for program in workload_of(each).needed_programs(each)
+    )
+    return list(dict.fromkeys(programs))
+
+
 def runs_programs(job: wire.Job) -> bool:
     """Return whether any workload of a run executes programs other than netwarp's."""
     return any(workload_of(each).runs_programs(each) for each in job.each_alone)

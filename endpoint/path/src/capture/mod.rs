@@ -7,6 +7,7 @@
 //! change the order in which server and client run, and advance the clock by reading it. So no such thread exists: the
 //! kernel puts the packets into memory, which has room for all, and the file is written when the transfer is over.
 
+mod content;
 pub mod key_log;
 pub(crate) mod pcapng;
 mod ring;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use netwarp_wire::job::Job;
 
+pub use self::content::Content;
 pub use self::key_log::KeyLog;
 use self::pcapng::{Packet, PacketDirection};
 use self::ring::CapturedPacket;
@@ -50,7 +52,7 @@ impl Capture {
     /// Starts to capture packets on all routers; the file is written to `directory` at the end.
     ///
     /// # Arguments
-    /// * `content_bytes` - about how many bytes of content each workload sends.
+    /// * `contents` - about how much each workload sends.
     /// * `keys` - the file in which the roles log their TLS secrets.
     ///
     /// # Errors
@@ -59,7 +61,7 @@ impl Capture {
         network: &Network,
         topology: &Topology<'_>,
         job: &Job,
-        content_bytes: &[u64],
+        contents: &[Content],
         keys: KeyLog,
         directory: &Path,
     ) -> Result<Self> {
@@ -67,7 +69,7 @@ impl Capture {
             let ring = network.within(router, || Ring::open(memory_bytes, None))?;
             Ok((ring, points))
         };
-        let routers = routers_of(topology, job, content_bytes)?.into_iter().map(open).collect::<Result<_>>()?;
+        let routers = routers_of(topology, job, contents)?.into_iter().map(open).collect::<Result<_>>()?;
         Ok(Self { path: directory.join(FILE_NAME), routers, keys, finished: false })
     }
 

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use netwarp_wire::job::{Exchange, Job, Workload};
 
+use super::Content;
 use crate::topology::{Device, End, Link, Node, NodeKind, Topology};
 
 /// The most memory for a capture's rings, in bytes: a guest has 1 GiB.
@@ -32,27 +33,28 @@ pub(super) struct Point {
 /// Returns the routers of a job's network that are captured.
 ///
 /// # Arguments
-/// * `content_bytes` - about how many bytes of content each workload sends.
+/// * `contents` - about how much each workload sends.
 ///
 /// # Errors
 /// The capture would not fit into memory.
-pub(super) fn routers_of(topology: &Topology<'_>, job: &Job, content_bytes: &[u64]) -> Result<Vec<Captured>> {
+pub(super) fn routers_of(topology: &Topology<'_>, job: &Job, contents: &[Content]) -> Result<Vec<Captured>> {
     match &job.network {
-        Some(_) => routers_of_network(topology, job, content_bytes),
-        None => routers_of_paths(topology, job, content_bytes.iter().sum()),
+        Some(_) => routers_of_network(topology, job, contents),
+        None => routers_of_paths(topology, job, contents.iter().copied().sum()),
     }
 }
 
 /// Returns the routers of the paths between one client and one server, one for each path.
-fn routers_of_paths(topology: &Topology<'_>, job: &Job, content_bytes: u64) -> Result<Vec<Captured>> {
+fn routers_of_paths(topology: &Topology<'_>, job: &Job, content: Content) -> Result<Vec<Captured>> {
     ensure!(
-        content_bytes <= MEMORY_MAX_BYTES / 2,
-        "a capture is kept in memory until the transfer is over, and {content_bytes} bytes of content, captured before \
-         and after the path, are more than its {} MiB: capture a smaller workload",
+        content.bytes <= MEMORY_MAX_BYTES / 2,
+        "a capture is kept in memory until the transfer is over, and {} bytes of content, captured before and after the \
+         path, are more than its {} MiB: capture a smaller workload",
+        content.bytes,
         MEMORY_MAX_BYTES >> 20
     );
     let most_bytes = MEMORY_MAX_BYTES / job.paths.len() as u64;
-    let memory_bytes = (captured_bytes(job, content_bytes) + (16 << 20)).min(most_bytes);
+    let memory_bytes = (captured_bytes(job, content) + (16 << 20)).min(most_bytes);
     let router = |path| {
         let [Some(down), Some(up)] = topology.bottlenecks(path) else { bail!("a host's packets are not captured") };
         let points = points_of_path([down, up], (job.paths.len() > 1).then_some(path));
@@ -62,7 +64,7 @@ fn routers_of_paths(topology: &Topology<'_>, job: &Job, content_bytes: u64) -> R
 }
 
 /// Returns the routers of a network, each with room for the content of the workloads whose packets it forwards.
-fn routers_of_network(topology: &Topology<'_>, job: &Job, content_bytes: &[u64]) -> Result<Vec<Captured>> {
+fn routers_of_network(topology: &Topology<'_>, job: &Job, contents: &[Content]) -> Result<Vec<Captured>> {
     let is_router = |node: Node| topology.nodes[usize::from(node.0)].0 == NodeKind::Router;
     let nodes = (0..).map(Node).take(topology.nodes.len()).filter(|node| is_router(*node));
     let mut routers: Vec<Captured> = nodes
@@ -75,8 +77,8 @@ fn routers_of_network(topology: &Topology<'_>, job: &Job, content_bytes: &[u64])
                 let mut links = exchange.ends.iter().flat_map(|ends| &ends.links);
                 links.any(|link| topology.links[*link as usize].ends.iter().any(|end| end.device.node == router))
             };
-            let forwarded = job.workloads.iter().zip(content_bytes).filter(|(exchange, _)| forwards(exchange));
-            let memory_bytes = captured_bytes(job, forwarded.map(|(_, bytes)| bytes).sum()) + (2 << 20);
+            let forwarded = job.workloads.iter().zip(contents).filter(|(exchange, _)| forwards(exchange));
+            let memory_bytes = captured_bytes(job, forwarded.map(|(_, content)| *content).sum()) + (2 << 20);
             Captured { router, memory_bytes, points: points_of_router(topology, router) }
         })
         .collect();
@@ -97,11 +99,8 @@ fn routers_of_network(topology: &Topology<'_>, job: &Job, content_bytes: &[u64])
 
 /// Returns about how many bytes a router's ring needs for the packets of the content: each is captured twice and
 /// acknowledged by another packet, and half as many may be sent again.
-fn captured_bytes(job: &Job, content_bytes: u64) -> u64 {
-    let mss_bytes = job.workloads.iter().filter_map(|each| each.transport.mss_bytes).min();
-    let payload_bytes = u64::from(mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
-    let packets = content_bytes.div_ceil(payload_bytes);
-    (2 * content_bytes + 4 * packets * OVERHEAD_BYTES) * 3 / 2
+fn captured_bytes(job: &Job, content: Content) -> u64 {
+    (2 * content.bytes + 4 * content.packets(job) * OVERHEAD_BYTES) * 3 / 2
 }
 
 /// Returns the four points of a router at which packets are captured: ingress and egress of each of its two devices.
@@ -169,13 +168,19 @@ mod tests {
         assert_eq!(names(Some(1))[3], "path1-server-side-out");
     }
 
+    fn content(bytes: u64, messages: u64) -> Content {
+        Content { bytes, messages }
+    }
+
     #[test]
     fn more_than_memory_holds_is_refused() {
         let job = golden::job("bulk-quic");
         let topology = Topology::of(&job);
-        let enough = routers_of_paths(&topology, &job, 10_000_000).unwrap()[0].memory_bytes;
+        let enough = routers_of_paths(&topology, &job, content(10_000_000, 0)).unwrap()[0].memory_bytes;
         assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
-        let refused = routers_of_paths(&topology, &job, 1_000_000_000).unwrap_err().to_string();
+        let small = routers_of_paths(&topology, &job, content(10_000_000, 1_000_000)).unwrap()[0].memory_bytes;
+        assert!(small > 4 * 1_000_000 * OVERHEAD_BYTES, "{small} for a million messages");
+        let refused = routers_of_paths(&topology, &job, content(1_000_000_000, 0)).unwrap_err().to_string();
         assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
     }
 
@@ -183,7 +188,7 @@ mod tests {
     fn a_networks_routers_have_room_for_what_they_forward() {
         let job = golden::job("dumbbell");
         let topology = Topology::of(&job);
-        let contents = vec![10_000_000; job.workloads.len()];
+        let contents = vec![content(10_000_000, 0); job.workloads.len()];
         let routers = routers_of_network(&topology, &job, &contents).unwrap();
         let names: Vec<_> = routers[0].points.iter().map(|point| &*point.name).collect();
         assert_eq!(names[..2], ["left-from-right", "left-to-right"]);
@@ -191,7 +196,7 @@ mod tests {
             routers.iter().flat_map(|each| &each.points).map(|point| &point.name).collect();
         assert_eq!(distinct.len(), 2 * 2 * 3, "two routers of three links each");
         assert!(routers.iter().all(|each| each.memory_bytes > 30_000_000 * contents.len() as u64));
-        let refused = routers_of_network(&topology, &job, &vec![1 << 30; contents.len()]).unwrap_err().to_string();
+        let refused = routers_of_network(&topology, &job, &vec![content(1 << 30, 0); contents.len()]).unwrap_err().to_string();
         assert!(refused.contains("2 routers") && refused.contains("of its 640"), "{refused}");
     }
 

@@ -14,6 +14,7 @@ use netwarp_core::flow::Tally;
 use netwarp_wire::job::{Direction, Job};
 use netwarp_wire::record::{FlowUnit, Record};
 
+use super::Content;
 use super::ring::{CapturedPacket, Ring, Selection};
 use crate::network::Network;
 use crate::topology::{ETHERNET_HEADER_BYTES, Topology};
@@ -41,7 +42,7 @@ impl Watcher {
     /// Starts to record the packets of one direction.
     ///
     /// # Arguments
-    /// * `content_bytes` - about how many bytes of content are sent.
+    /// * `content` - about how much is sent.
     ///
     /// # Errors
     /// The packets would not fit into memory; packet sockets are not available.
@@ -50,14 +51,14 @@ impl Watcher {
         topology: &Topology<'_>,
         job: &Job,
         direction: Direction,
-        content_bytes: u64,
+        content: Content,
     ) -> Result<Self> {
         let (into, out_of) = (direction.opposite(), direction);
         let router =
             |direction| topology.crossing(0, direction).bottleneck.context("packets are followed through a router");
         let selection =
             Selection { incoming: router(into)?.index, outgoing: router(out_of)?.index, snap_bytes: SNAP_BYTES };
-        let bytes = memory_bytes(job, content_bytes)?;
+        let bytes = memory_bytes(job, content)?;
         let ring = network.within(router(into)?.node, || Ring::open(bytes, Some(&selection)))?;
         Ok(Self { ring, selection, direction })
     }
@@ -87,9 +88,8 @@ impl Watcher {
 
 /// Returns the ring's size in bytes: room for the first [`SNAP_BYTES`] of each packet of the flow, on its arrival and
 /// its departure, plus 50 % for retransmissions.
-fn memory_bytes(job: &Job, content_bytes: u64) -> Result<u64> {
-    let payload_bytes = u64::from(job.only().transport.mss_bytes.unwrap_or(job.paths[0].mtu_bytes)).clamp(100, 1400);
-    let packets = content_bytes.div_ceil(payload_bytes);
+fn memory_bytes(job: &Job, content: Content) -> Result<u64> {
+    let packets = content.packets(job);
     let bytes = 3 * packets * PACKET_COST_BYTES + (8 << 20);
     ensure!(
         bytes <= MEMORY_MAX_BYTES,

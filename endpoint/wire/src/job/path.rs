@@ -95,9 +95,9 @@ pub struct Impairments {
     /// Time from a transmission that is lost on the link to its repetition.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub link_repair_ns: u64,
-    /// Size of a policer's token bucket: that many bytes pass at once, further ones at the rate; packets beyond that
-    /// are lost, except one that may wait. Null for a link, which sends at its rate. The shaper implements the policer,
-    /// with a queue of one packet.
+    /// Size of a policer's token bucket: that many bytes pass at once, further ones at the rate, the last of which may
+    /// overdraw it by less than a packet; packets beyond that are lost, but for a full-size packet's bytes that wait.
+    /// Null for a link, which sends at its rate. The shaper implements the policer, with a queue of that size.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub policer_bytes: Option<u32>,
 }
@@ -210,7 +210,8 @@ pub struct Reorder {
     pub ratio: f64,
     /// Correlation of successive draws, 0 to 1.
     pub correlation: f64,
-    /// Only every `gap`-th packet is a candidate; 0 is netem's default of 1.
+    /// How many packets, less one, stay in order after each that did not; then every packet is a candidate. 0 is
+    /// netem's default of 1.
     pub gap: u32,
 }
 

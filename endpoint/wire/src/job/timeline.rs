@@ -58,7 +58,8 @@ pub enum Change {
     },
     /// The client gets its address on this path, prefers it from now on, and is notified.
     Attach {},
-    /// The client loses its address on this path, and the path drops every packet.
+    /// The client loses its address on this path, and the path drops every packet that comes to it: those on their way
+    /// still arrive.
     Detach {},
 }
 

@@ -7,10 +7,11 @@ use crate::job::{Direction, DisciplineKind, Loss, Reorder};
 
 /// Counts of the packets that one direction of a path delivered and dropped, read from its links before the probes.
 ///
-/// Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are not counted as offered.
-/// With cold neighbours, the sender's ARP packets end at the router and are not counted; the router's ARP packets,
-/// which netem impairs like others, are counted as offered. Between two hosts, whose impairments are at the receiving
-/// host, the run's packets that arrived at that host are counted, without those that the network lost before.
+/// Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are counted as offered only
+/// where a router sends them. With cold neighbours, the sender's ARP packets end at the router and are not counted; the
+/// router's ARP packets, which netem impairs like others, are counted as offered. Between two hosts, whose impairments
+/// are at the receiving host, the run's packets that arrived at that host are counted, without those that the network
+/// lost before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(not(feature = "tolerant"), serde(deny_unknown_fields))]
 pub struct CalibrationRecord {
@@ -21,7 +22,8 @@ pub struct CalibrationRecord {
     /// Time from the run's epoch until the counters were read; between two hosts, since the path's properties were
     /// imposed.
     pub interval_ns: u64,
-    /// Packets that the sender's link carried to the router.
+    /// Packets that the sender's link carried to the router; if a router sends them, what left it, duplicates included,
+    /// and what it dropped.
     pub offered_packets: u64,
     /// Bytes of these packets, Ethernet headers included; null if a router sends them, because a router counts what
     /// leaves its queue.
@@ -30,9 +32,10 @@ pub struct CalibrationRecord {
     pub delivered_packets: u64,
     /// Bytes of these packets, Ethernet headers included.
     pub delivered_bytes: u64,
-    /// Packets that netem dropped, at random or because its queue was full.
+    /// Packets that netem dropped, at random or in an outage, and that the queue dropped: full, or early by a
+    /// discipline.
     pub dropped_packets: u64,
-    /// Packets among these that were lost at random; null if the kernel does not count them.
+    /// Packets among these that were lost at random or in an outage; null if the kernel does not count them.
     pub lost_packets: Option<u64>,
     /// Packets that were still in netem when the counters were read.
     pub left_packets: u64,

@@ -73,11 +73,11 @@ pub enum Record {
     PageLoad(PageLoadRecord),
     /// Counts of the packets that one direction of a path delivered and dropped, read from its links before the probes.
     ///
-    /// Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are not counted as
-    /// offered. With cold neighbours, the sender's ARP packets end at the router and are not counted; the router's ARP
-    /// packets, which netem impairs like others, are counted as offered. Between two hosts, whose impairments are at
-    /// the receiving host, the run's packets that arrived at that host are counted, without those that the network lost
-    /// before.
+    /// Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are counted as offered
+    /// only where a router sends them. With cold neighbours, the sender's ARP packets end at the router and are not
+    /// counted; the router's ARP packets, which netem impairs like others, are counted as offered. Between two hosts,
+    /// whose impairments are at the receiving host, the run's packets that arrived at that host are counted, without
+    /// those that the network lost before.
     Calibration(CalibrationRecord),
     /// Samples of the bottleneck of one direction of a path, taken at the router.
     #[serde(rename = "queue_samples")]

@@ -43,8 +43,12 @@ impl Workload for Flow {
     }
 
     fn content_bytes(&self) -> u64 {
+        self.messages().saturating_mul(self.message_bytes.into())
+    }
+
+    fn messages(&self) -> u64 {
         let (messages, _) = Schedule::of(self).extent();
-        messages.saturating_mul(self.message_bytes.into())
+        messages
     }
 
     fn direction(&self) -> Direction {

@@ -37,6 +37,11 @@ impl Workload for Rr {
         let (requests, _) = Schedule::of(&self.requests()).extent();
         requests.saturating_mul(u64::from(self.request_bytes) + u64::from(self.response_bytes))
     }
+
+    fn messages(&self) -> u64 {
+        let (requests, _) = Schedule::of(&self.requests()).extent();
+        requests.saturating_mul(2)
+    }
 }
 
 #[async_trait]

@@ -186,7 +186,8 @@ class PathDirection:
 
     @cached_property
     def keeps_order(self) -> bool:
-        """Whether netem is set to keep packets in order although it has jitter.
+        """Whether netem is set to keep packets in order although their delays differ, as there is
+        jitter, or a rate and a delay that changes.
 
         A netem with a delay line and a rate always keeps the order.
 
@@ -194,7 +195,9 @@ class PathDirection:
             KeyValueError: the study asks for reordering in this direction.
         """
         impairments = self.impairments
-        if impairments.jitter_ns == 0 and impairments.longest_repair_ns == 0:
+        has_jitter = impairments.jitter_ns > 0 or impairments.longest_repair_ns > 0
+        has_rate = impairments.usual_rate_bit_s is not None
+        if not has_jitter and not (has_rate and self._changes_delay):
             return False
         is_elsewhere = self.waiting_packets is not None or self.is_shaped or impairments.reorders
         if impairments.rate_bit_s is None or is_elsewhere:
@@ -204,6 +207,16 @@ class PathDirection:
             remedy = "drop jitter_order or rate, or choose a discipline"
             raise KeyValueError(self._key("jitter_order"), "free", reason, remedy)
         return False
+
+    @property
+    def _changes_delay(self) -> bool:
+        """Whether the path's delay changes during a run, by its timeline or by redraws."""
+        if self.path.redraw is not None:
+            return True
+        events = self.cell.path.events
+        return any(
+            event.path == self.index and isinstance(event.change, wire.Delay) for event in events
+        )
 
     @cached_property
     def shaper_queue_bytes(self) -> int | None:

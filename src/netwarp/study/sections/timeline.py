@@ -48,9 +48,10 @@ _NEEDED: dict[Change, tuple[str, str]] = {
 class TimelineEntry(Section):
     """An event of a path at a fixed time.
 
-    Entries are in order of time. During an outage every packet is lost in both directions, and
-    hosts are not notified: no link goes down, no ICMP message is sent. In a handover the client
-    moves from one path to the other: it gets a new address there, and the old one is removed.
+    Entries are in order of time. During an outage every packet that is sent is lost in both
+    directions, while those on their way arrive, and hosts are not notified: no link goes down, no
+    ICMP message is sent. In a handover the client moves from one path to the other: it gets a new
+    address there, and the old one is removed.
     """
 
     at_ns: DurationNs = Field(alias="at")
@@ -62,7 +63,9 @@ class TimelineEntry(Section):
     """Path of the event: 1, or 2 for `[path.second]`. Default: 1; of a handover, the one the client
     is not on."""
     rtt_ns: DurationNs | None = Field(default=None, alias="rtt")
-    """`delay`: the round-trip time from now on, half of it in each direction."""
+    """`delay`: the round-trip time from now on, half of it in each direction. When it becomes
+    smaller, packets wait for those before them; if the rate is unlimited, they overtake
+    them."""
     rate_bit_s: RateBitS = Field(default=None, alias="rate")
     """`rate`: the rate from now on."""
     direction: Direction = "down"
@@ -132,7 +135,9 @@ class HandoversSection(Section):
 
 
 class OutagesSection(Section):
-    """Periodic outages: every packet is lost in both directions, and hosts are not notified."""
+    """Periodic outages: every packet that is sent is lost in both directions, while those on their
+    way arrive, and hosts are not notified.
+    """
 
     every_ns: PeriodNs = Field(alias="every")
     """Time from the beginning of one outage to the beginning of the next."""
@@ -165,7 +170,8 @@ class RedrawSection(Section):
     """Random changes of the delay at a fixed period.
 
     Each draw is a round-trip time from a normal distribution truncated at 0; each direction has
-    half of it. If the rate is unlimited, packets overtake others when the delay becomes smaller.
+    half of it. When the delay becomes smaller, packets wait for those before them; if the rate is
+    unlimited, they overtake them.
     """
 
     period_ns: PeriodNs = Field(alias="period")
@@ -218,9 +224,11 @@ class TraceSection(Section):
     Files are in mahimahi's format, relative to the study file: a line is a whole number of
     milliseconds at which 1504 bytes may leave, none smaller than the one before; after the last
     line the trace repeats. A shaper with the path's `queue` enforces the rate: a packet is sent at
-    the rate at the beginning of its transmission, and no transmission begins while the rate is 0. A
-    BDP is computed with the trace's mean rate. `netwarp trace` generates such files from models of
-    links.
+    the rate at the beginning of its transmission, and no transmission begins while the rate is 0.
+    Where a step is too short for a full-size packet, its rate is the mean of the steps that such a
+    packet takes, also for smaller ones: beside an MTU above 1500 choose steps of many
+    opportunities. A BDP is computed with the trace's mean rate. `netwarp trace` generates such
+    files from models of links.
     """
 
     down: RateTraceField | None = None
@@ -229,8 +237,8 @@ class TraceSection(Section):
     """Trace of the rate from client to server; replaces `rate_up`."""
     step_ns: StepNs = Field(default=DEFAULT_STEP_NS, alias="step")
     """Longest time for which a rate is in force: the trace is divided into the fewest equal steps
-    that are not longer than this, and the opportunities in each determine its rate. It cannot be a
-    factor."""
+    that are not longer than this, and the opportunities in each determine its rate; one at the end
+    of a step is of that step. It cannot be a factor."""
 
     @model_validator(mode="after")
     def _one_direction_at_least(self) -> Self:
