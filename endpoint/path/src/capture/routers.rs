@@ -178,8 +178,8 @@ mod tests {
         let topology = Topology::of(&job);
         let enough = routers_of_paths(&topology, &job, content(10_000_000, 0)).unwrap()[0].memory_bytes;
         assert!((24_000_000..64_000_000).contains(&enough), "{enough} for 10 MB");
-        let small = routers_of_paths(&topology, &job, content(10_000_000, 1_000_000)).unwrap()[0].memory_bytes;
-        assert!(small > 4 * 1_000_000 * OVERHEAD_BYTES, "{small} for a million messages");
+        let small = routers_of_paths(&topology, &job, content(10_000_000, 200_000)).unwrap()[0].memory_bytes;
+        assert!(small > 4 * 200_000 * OVERHEAD_BYTES, "{small} for 200 000 messages");
         let refused = routers_of_paths(&topology, &job, content(1_000_000_000, 0)).unwrap_err().to_string();
         assert!(refused.contains("1000000000 bytes") && refused.contains("640 MiB"), "{refused}");
     }
