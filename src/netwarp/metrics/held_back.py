@@ -17,6 +17,7 @@ from typing import Literal
 from netwarp.measure.limits import has_room
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import sender
+from netwarp.metrics.counted_limits import Counted, counted_between, shares_after
 from netwarp.metrics.redials import redials
 from netwarp.metrics.timer_waits import (
     LINUX_RTO_MIN_NS,
@@ -28,7 +29,7 @@ from netwarp.metrics.timer_waits import (
     waits_at_end,
 )
 from netwarp.transports import TRANSPORTS
-from netwarp.wire import Connection, ConnectionSamples, Transfer
+from netwarp.wire import Connection, ConnectionSamples, Stats, Transfer
 
 Held = Literal[
     "application", "rwnd", "sndbuf", "slow_start", "avoidance", "recovery", "pacing", "timeout",
@@ -66,6 +67,8 @@ class HeldBack:
     """Time in ns at which the connection did not exist yet: when other connections were last
     sampled before its first sample, or the handover after which it was opened. 0 if there is no
     such time."""
+    at_end: Stats | None = None
+    """The connection's counters at its end; None if the run has several connections."""
 
     def spent_ns(self, since_ns: int, until_ns: int) -> dict[Held, float]:
         """Return for how long, in ns, each cause limited the connection between two times; empty if
@@ -84,18 +87,36 @@ class HeldBack:
             for cause, spent_ns in self._between(before).items():
                 found[cause] = found.get(cause, 0.0) + part * spent_ns
         for index, outside_ns in self._outside(since_ns, until_ns):
-            own = self._own(index)
-            if index and (self._stood_at_end or waits_at_end(self.samples)):
-                own = "timeout"
-            found[own] = found.get(own, 0.0) + outside_ns
+            for cause, spent_ns in self._while_outside(index, outside_ns).items():
+                found[cause] = found.get(cause, 0.0) + spent_ns
         return found
+
+    def _while_outside(self, index: int, outside_ns: int) -> dict[Held, float]:
+        """Return the time in ns of each cause before the first sample (index 0) or after the last
+        one (index -1).
+        """
+        if index == 0:
+            return {self._own(0): outside_ns}
+        if self._stood_at_end or waits_at_end(self.samples):
+            return {"timeout": outside_ns}
+        of_rwnd, of_sndbuf = self._shares_after
+        rwnd_ns, sndbuf_ns = of_rwnd * outside_ns, of_sndbuf * outside_ns
+        own_ns = outside_ns - rwnd_ns - sndbuf_ns
+        return {"rwnd": rwnd_ns, "sndbuf": sndbuf_ns, self._own(-1): own_ns}
+
+    @cached_property
+    def _shares_after(self) -> tuple[float, float]:
+        return shares_after(self.samples, self.at_end)
+
+    @cached_property
+    def _counted(self) -> list[Counted]:
+        return counted_between(self.samples)
 
     def _outside(self, since_ns: int, until_ns: int) -> list[tuple[int, int]]:
         """Return the times in ns before the first sample and after the last one, each with the
         index of that sample.
 
-        The cause in these times is that at the sample. Times at which the connection did not exist
-        are left out.
+        Times at which the connection did not exist are left out.
         """
         times = self.samples.at_ns
         before_ns = min(until_ns, times[0]) - max(since_ns, self.came_ns)
@@ -108,11 +129,9 @@ class HeldBack:
         """Return the time in ns of each cause between a sample and the next."""
         seen, after = self.samples, index + 1
         lasted_ns = seen.at_ns[after] - seen.at_ns[index]
-        busy_ns = min(_step(seen.busy_ns, index), lasted_ns)
-        if self._ends_busy(index):
-            busy_ns = lasted_ns
-        rwnd_ns = min(_step(seen.rwnd_limited_ns, index), busy_ns)
-        sndbuf_ns = min(_step(seen.sndbuf_limited_ns, index), busy_ns - rwnd_ns)
+        counted = self._counted[index]
+        busy_ns = lasted_ns if self._ends_busy(index) else counted.busy_ns
+        rwnd_ns, sndbuf_ns = counted.rwnd_ns, counted.sndbuf_ns
         own_ns = busy_ns - rwnd_ns - sndbuf_ns
         waited_ns = overlap_ns(self._timer_waits, seen.at_ns[index], seen.at_ns[after])
         timeout_ns = min(waited_ns, own_ns)
@@ -138,7 +157,9 @@ class HeldBack:
         section 7.3.2; RFC 9260, section 7.2.4), and each repeats at least one packet.
         """
         seen = self.samples
-        repeated = 0 if self.tells_repair else _step(seen.retrans_packets, index)
+        repeated = 0
+        if not self.tells_repair and seen.retrans_packets:
+            repeated = seen.retrans_packets[index + 1] - seen.retrans_packets[index]
         rtt_ns = max(seen.rtt_ns[index : index + 2], default=0)
         return repeated * (rtt_ns or math.inf) if repeated else 0.0
 
@@ -189,11 +210,6 @@ class HeldBack:
         )
 
 
-def _step(column: Sequence[int], index: int) -> int:
-    """Return by how much a column grows until the next sample; 0 if the column was not recorded."""
-    return column[index + 1] - column[index] if column else 0
-
-
 def held_back(run: RunRecords) -> list[HeldBack]:
     """Return the sampled connections of a run's sender, from which the causes that limited it are
     determined.
@@ -208,13 +224,15 @@ def held_back(run: RunRecords) -> list[HeldBack]:
     lives = [_samples_and_times(each, own, moved_ns) for each in own]
     paced = any(each.settings.paced for each in run.of_kind(Connection) if each.side == of_sender)
     only = run.job.only
+    closed = [each.stats for each in run.of_kind(Connection) if each.side == of_sender]
+    at_end = closed[0] if len(own) == len(closed) == 1 else None
     return [
         HeldBack(
             each, run.job.paths[0].mtu_bytes, paced, not only.transport.nodelay,
             tells_repair=TRANSPORTS[only.transport.kind].runs_over_tcp,
             writes_at_once=bool(run.of_kind(Transfer)),
             rto_min_ns=only.transport.tcp.tcp_rto_min_ns or LINUX_RTO_MIN_NS,
-            gone_ns=gone_ns, came_ns=came_ns,
+            gone_ns=gone_ns, came_ns=came_ns, at_end=at_end,
         )
         for each, came_ns, gone_ns in lives
     ]  # fmt: skip

@@ -13,10 +13,11 @@ class Calibration(Wire):
     before the probes.
 
     Offered packets are delivered, dropped, left or unresolved, and so are duplicates, which are
-    counted as offered only where a router sends them. With cold neighbours, the sender's ARP packets end at the router and are not
-    counted; the router's ARP packets, which netem impairs like others, are counted as offered.
-    Between two hosts, whose impairments are at the receiving host, the run's packets that arrived
-    at that host are counted, without those that the network lost before.
+    counted as offered only where a router sends them. With cold neighbours, the sender's ARP
+    packets end at the router and are not counted; the router's ARP packets, which netem impairs
+    like others, are counted as offered. Between two hosts, whose impairments are at the receiving
+    host, the run's packets that arrived at that host are counted, without those that the network
+    lost before.
     """
 
     record: Literal["calibration"]
