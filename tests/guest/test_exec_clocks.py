@@ -1,7 +1,8 @@
-"""Coarse clocks that are exact, for programs that measure with them or wait for them."""
+"""Clocks of programs: coarse ones that are exact, and how long a program ran."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,16 @@ def test_by_default_a_coarse_clock_moves_at_ticks(tmp_path: Path) -> None:
     slept_ms = [float(each) for each in done.stdout.split()]
     assert len(slept_ms) == 3, done.stderr
     assert {each % 10 for each in slept_ms} == {0.0}
+
+
+def test_a_program_that_never_waits_runs_as_long_as_it_says(tmp_path: Path) -> None:
+    """It has the CPU from its start on, so that netwarp's own process sees it only at its end."""
+    spin = """
+import time
+start = time.monotonic_ns()
+while time.monotonic_ns() < start + 300_000_000:
+    pass
+"""
+    done = run_exec(tmp_path, *WAITS, "--json", "--", str(PYTHON), "-c", spin)
+    run_time_s = json.loads(done.stdout)["metrics"]["run_time_s"]
+    assert 0.3 <= run_time_s < 0.301

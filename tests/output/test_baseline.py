@@ -169,6 +169,7 @@ def test_noise_that_replicates_do_not_tell_is_undecided(data: RunData, baseline:
     found = hold(other_bytes(baseline), now)
     assert found.metrics[0].counts == {Standing.UNCHANGED: 8, Standing.UNDECIDED: 16}
     assert status_of(now, found) == 3
+    assert "replicates would decide" in text_of(found)
 
 
 def test_a_run_without_a_value_is_worse(data: RunData, baseline: Baseline) -> None:

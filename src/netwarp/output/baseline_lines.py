@@ -12,6 +12,7 @@ from rich.text import Text
 from netwarp.estimate.comparison import Verdict
 from netwarp.output.baseline import Standing
 from netwarp.output.diff_lines import both_text
+from netwarp.results.undecided import open_text
 from netwarp.verdict_wording import verdict_text
 from netwarp.wording import cell_text, number_of_cells, percent, quantity
 
@@ -108,4 +109,7 @@ def counts_text(found: BaselineByMetric, relevant: float) -> str:
     listed = [unchanged, *(f"{counts[standing]} {word}" for standing, word in words.items()
                            if counts.get(standing))]  # fmt: skip
     title = quantity(found.difference.metric, 1).title.lower()
-    return f"{title} of {number_of_cells(len(found.cells))}: {', '.join(listed)}"
+    text = f"{title} of {number_of_cells(len(found.cells))}: {', '.join(listed)}"
+    family = [cell.change.comparison for cell in found.cells if cell.change is not None]
+    needed = open_text(family) if counts.get(Standing.UNDECIDED) else None
+    return text if needed is None else f"{text}. {needed}, in the baseline too (--replicates)."

@@ -162,6 +162,9 @@ impl Host {
         if command.exact_coarse_clocks {
             coarse_clocks::make_exact()?;
         }
+        // This is read before the program runs: one that reads clocks and never waits would use up its time slice, and
+        // move the clock by it, before this process runs again.
+        let started_ns = Moment::now().since(epoch_ns);
         let program = Program::start(&Start {
             argv: &argv,
             environment: &environment,
@@ -171,7 +174,6 @@ impl Host {
             control,
             hold: run.hold(),
         })?;
-        let started_ns = Moment::now().since(epoch_ns);
         Ok(Self {
             side,
             name: run.job.network.as_ref().map(|_| name.to_owned()),
