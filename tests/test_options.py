@@ -12,6 +12,7 @@ import click
 import pytest
 
 import netwarp
+from netwarp import wire
 from netwarp.cli.command import RowOption
 from netwarp.cli.commands import COMMANDS, load_command
 from netwarp.errors import InputError, StudyError
@@ -19,6 +20,7 @@ from netwarp.library.calls import divided
 from netwarp.options import CHECKS, COMPARE, EXEC, RUN, Takes, keywords
 from netwarp.options.study import PATH
 from netwarp.path_properties import PATH_PROPERTIES
+from netwarp.plan import plan_study
 from netwarp.study.compare import study_from_compare
 from netwarp.study.exec import study_from_exec
 
@@ -85,6 +87,23 @@ def test_all_that_changes_a_study_is_applied_when_it_is_loaded() -> None:
 def test_no_replicate_of_programs_is_refused() -> None:
     with pytest.raises(StudyError, match="replicates"):
         study_from_exec(["true"], server="true", replicates=0)
+
+
+@pytest.mark.parametrize(
+    ("client", "argv"),
+    [
+        ("curl server | wc", ("/bin/sh", "-c", "curl server | wc")),
+        (["curl", "server"], ("curl", "server")),
+        (("true",), ("true",)),
+    ],
+)
+def test_a_client_that_is_a_text_is_a_line_for_the_shell(
+    client: Any, argv: tuple[str, ...]
+) -> None:
+    (planned,) = plan_study(study_from_exec(client, server="true"))
+    command = planned.job.only.workload
+    assert isinstance(command, wire.Command)
+    assert command.client == argv
 
 
 @pytest.mark.parametrize("name", COMMANDS)

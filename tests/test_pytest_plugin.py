@@ -82,7 +82,7 @@ def test_programs_run_as_markers_say_and_their_outputs_come_back(
     first, second = ran
     path = {key: first[key] for key in ("rtt", "rate", "loss", "server")}
     assert path == {"rtt": "100ms", "rate": "20mbit", "loss": "1%", "server": "serve"}
-    assert first["client"] == ["sh", "-c", "curl http://server/ | wc"]
+    assert first["client"] == "curl http://server/ | wc"
     assert first["cwd"] == str(first["out"].parent)
     assert second["client"] == ["curl", "server"]
     assert (second["loss"], second["seed"]) == ("5%", 2)
@@ -101,7 +101,7 @@ def test_a_failed_test_shows_what_the_programs_printed(
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*Captured netwarp call*", "client: sh -c exit 7", "server: serve",
+            "*Captured netwarp call*", "client: exit 7", "server: serve",
             "exit status 7; the client exited with 7", "client's standard error:", "it broke",
             "server's output:", "serving",
         ]

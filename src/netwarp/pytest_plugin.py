@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,12 +101,11 @@ class NetwarpPath:
         """
         from netwarp.library import exec as run_programs
 
-        arguments = ["sh", "-c", client] if isinstance(client, str) else list(client)
         given = {"out": self._folder / f"netwarp-{next(self._numbers)}", **self.options, **options}
         with contextlib.chdir(cwd or Path.cwd()):
-            finished = run_programs(arguments, server=server, **given)
+            finished = run_programs(client, server=server, **given)
         done = _done(finished.summary(), finished.directory)
-        self._node.add_report_section("call", "netwarp", _section(arguments, server, done))
+        self._node.add_report_section("call", "netwarp", _section(client, server, done))
         return done
 
 
@@ -136,10 +136,10 @@ def _done(summary: Mapping[str, Any], directory: Path) -> Done:
     )
 
 
-def _section(client: Sequence[str], server: str, done: Done) -> str:
+def _section(client: str | Sequence[str], server: str, done: Done) -> str:
     """Return the section about a run in the report of a failed test."""
     said = [
-        f"client: {' '.join(client)}",
+        f"client: {client if isinstance(client, str) else shlex.join(client)}",
         f"server: {server}",
         f"exit status {done.exit_status}; {done.failure or 'the run did not fail'}",
         f"run directory: {done.directory}",

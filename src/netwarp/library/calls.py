@@ -272,7 +272,7 @@ def compare(
 
 @documented(EXEC)
 def exec(  # noqa: A001 - what the command is called
-    client: Sequence[str],
+    client: str | Sequence[str],
     *,
     backend: str | Backend | None = None,
     sinks: tuple[IO[bytes], IO[bytes]] | None = None,
@@ -283,7 +283,7 @@ def exec(  # noqa: A001 - what the command is called
     """Run a server and a client, any programs of this machine, over a path in virtual time.
 
     Args:
-        client: the client's program and its arguments.
+        client: a line for the shell, or a program and its arguments.
         backend: see :func:`run`.
         sinks: files that receive the client's standard output and standard error while it runs.
         command_line: see :func:`run`.

@@ -22,12 +22,12 @@ _option = display_by(EXEC)
 
 
 def study_from_exec(
-    client: Sequence[str], *, folder: Path | None = None, **options: Unpack[ExecStudyOptions]
+    client: str | Sequence[str], *, folder: Path | None = None, **options: Unpack[ExecStudyOptions]
 ) -> Study:
     """Build a study of one cell from the options of `exec`.
 
     Args:
-        client: the client: a program and its arguments.
+        client: the client: a line for the shell, or a program and its arguments.
         folder: the folder in which both programs start; None for the working directory.
         options: those of :data:`netwarp.options.EXEC` that change the study.
 
@@ -46,7 +46,10 @@ def study_from_exec(
         "replicates": given.pop("replicates", 1),
         "path": {},
         "transport": {"kind": "tcp"},
-        "workload": {"kind": "command", "client": list(client)},
+        "workload": {
+            "kind": "command",
+            "client": client if isinstance(client, str) else list(client),
+        },
         "limits": {"stall_cpu_s": STALL_CPU_S},
     }
     given["env"] = dict(_variable(each) for each in listed(given.get("env", ()), "env"))
