@@ -147,9 +147,18 @@ def test_files_are_named_by_strings_too(tmp_path: Path) -> None:
 
 def test_a_metric_that_there_is_not_is_refused(tmp_path: Path) -> None:
     cell = netwarp.open(support.write_run_directory(tmp_path / "recorded")).cells[0]
-    assert cell.estimate("startup_time_s") is None
+    assert cell.estimate("startup_delay_s") is None
     with pytest.raises(InputError, match="no metric completion_time: did you mean"):
         cell.estimate("completion_time")
+    with pytest.raises(InputError, match='did you mean "completion_time_s"'):
+        cell.estimate("completion_tim_s")  # ends in a unit, as metrics that a study defines do
+
+
+def test_a_number_of_runs_to_verify_that_is_none_is_refused(tmp_path: Path) -> None:
+    run = netwarp.open(support.write_run_directory(tmp_path / "recorded"))
+    for wrong in ("c000-r00", 2.5, True):
+        with pytest.raises(InputError, match="not a number of runs"):
+            run.verify(wrong)  # type: ignore[arg-type]
 
 
 def _errors() -> list[Exception]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from netwarp.backends.base import Backend, kernel_provenance
 from netwarp.backends.replay import kept_job_sha256
-from netwarp.errors import BackendError, InputError, RecordError, RunDirectoryError
+from netwarp.errors import BackendError, InputError, RecordError, RunDirectoryError, one_line
 from netwarp.execution import Executor, LocalExecutor, Observer, Unobserved, execute
 from netwarp.file_trees import temporary_directory
 from netwarp.kernels_of_runs import kernel_key
@@ -130,6 +130,11 @@ def verify(
         RunDirectoryError: the directory contains nothing that can be verified.
         Interrupted: on Ctrl-C; no files are left behind.
     """
+    if isinstance(runs, bool) or not isinstance(runs, int):
+        raise InputError(
+            f"verify {one_line(repr(runs))}: not a number of runs; give a whole number, such as"
+            f" {DEFAULT_RUNS}"
+        )
     if runs < 1:
         raise InputError(f"verify {runs} runs: at least 1")
     if data.clock == "real":

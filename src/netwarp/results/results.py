@@ -11,7 +11,9 @@ from netwarp.errors import InputError, one_line
 from netwarp.estimate.comparison import Sample, Samples
 from netwarp.estimate.criteria import Criteria
 from netwarp.estimate.stats import Estimate, estimate
-from netwarp.metrics.registry import METRICS, metric_named
+from netwarp.measure.printed import printed_metric
+from netwarp.metrics.links import link_metric_named
+from netwarp.metrics.registry import METRICS, metric_named, workload_and_metric
 from netwarp.metrics.times import GAVE_UP
 from netwarp.study.contenders import contender_factor
 from netwarp.suggestions import did_you_mean
@@ -64,6 +66,8 @@ class CellResult:
     index: int
     factors: Factors
     runs: tuple[RunResult, ...]
+    of_study: tuple[str, ...] = ()
+    """Names of the metrics that at least one run of the study has; empty if none has ended."""
 
     @property
     def failed(self) -> tuple[RunResult, ...]:
@@ -112,13 +116,22 @@ class CellResult:
         runs = [run for run in self.runs if run.value(metric) is not None]
         if runs:
             return estimate([run.metrics[metric] or 0.0 for run in runs], _weights(runs, metric))
-        try:
-            metric_named(metric)
-        except KeyError:
-            raise InputError(
-                f"no metric {one_line(metric)}: {did_you_mean(metric, list(METRICS))}"
-            ) from None
+        self._refuse_unknown(metric)
         return None
+
+    def _refuse_unknown(self, metric: str) -> None:
+        """Refuse a name that is no metric of netwarp's, and none that a run of the study has.
+
+        Any name that ends in a unit may be one that a study reads from its programs. A run without
+        such a number has failed, so as soon as one run has succeeded, its metrics tell the names.
+        """
+        own = workload_and_metric(metric)[1]
+        if own in METRICS or metric in self.of_study or link_metric_named(metric) is not None:
+            return
+        if not self.of_study and printed_metric(own) is not None:
+            return
+        known = dict.fromkeys([*self.of_study, *METRICS])
+        raise InputError(f"no metric {one_line(metric)}: {did_you_mean(metric, known)}")
 
     def weights(self, metric: str) -> list[float] | None:
         """Return the weights of `values` in the mean; None if all are equal."""
@@ -176,7 +189,12 @@ class Results:
         for run in self.runs:
             grouped.setdefault(run.cell, []).append(run)
         return tuple(
-            CellResult(index, runs[0].factors, tuple(sorted(runs, key=lambda r: r.replicate)))
+            CellResult(
+                index,
+                runs[0].factors,
+                tuple(sorted(runs, key=lambda r: r.replicate)),
+                self.metrics,
+            )
             for index, runs in sorted(grouped.items())
         )
 
