@@ -58,6 +58,15 @@ def load(kind: str, name: str, accepts: Callable[[Any], bool] = lambda _: True) 
     return found
 
 
+def package_of(kind: str, name: str) -> str:
+    """Return the name of the package that adds an extension.
+
+    Raises:
+        KeyError: no package adds an extension of this name.
+    """
+    return _package(added(kind)[name])
+
+
 @dataclass(frozen=True)
 class Added:
     """An extension that a package adds."""

@@ -138,6 +138,35 @@ def _broken(place: Path) -> Path:
     return place
 
 
+FAILING = """
+from netwarp.metrics import Metric
+
+def fail(run):
+    raise AttributeError("oops")
+
+failing = Metric("oops_s", "s", "lower", "Oops", "It fails.", "connection", fail)
+wordy = Metric("wordy_s", "s", "lower", "Wordy", "No number.", "connection", lambda _: "many")
+"""
+
+
+def test_a_metric_that_fails_has_no_value_and_harms_no_run(
+    netwarp: Netwarp, tmp_path: Path
+) -> None:
+    info = tmp_path / "site/failing-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: failing\nVersion: 1.0\n")
+    entries = "[netwarp.metrics]\noops_s = its_module:failing\nwordy_s = its_module:wordy\n"
+    (info / "entry_points.txt").write_text(entries)
+    (tmp_path / "site/its_module.py").write_text(FAILING)
+    recorded = write_run_directory(tmp_path / "recorded")
+    shown = netwarp("show", recorded, PYTHONPATH=str(tmp_path / "site"))
+    assert (shown.returncode, shown.stdout) == (0, netwarp("show", recorded).stdout)
+    for metric, error in (("oops_s", "AttributeError: oops"), ("wordy_s", "ValueError: could not")):
+        (line,) = [each for each in shown.stderr.splitlines() if f"metric {metric}," in each]
+        assert "which the package failing adds, has no value in runs in which it fails" in line
+        assert error in line
+
+
 def test_what_cannot_be_imported_is_named_in_one_line(netwarp: Netwarp, tmp_path: Path) -> None:
     environ = {"PYTHONPATH": str(_broken(tmp_path / "site"))}
     recorded = write_run_directory(tmp_path / "recorded")

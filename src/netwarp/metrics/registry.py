@@ -15,10 +15,11 @@ from netwarp.metrics.second_half import SECOND_HALF_METRICS
 from netwarp.metrics.slowdown import SLOWDOWN_INDEX
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import TIME_METRICS
+from netwarp.metrics.without_harm import MetricRegistry
 from netwarp.plugins import Registry
 from netwarp.workloads import WORKLOADS
 
-METRICS: Registry[Metric] = Registry(
+METRICS: Registry[Metric] = MetricRegistry(
     "metrics",
     {
         metric.name: metric
