@@ -40,6 +40,16 @@ def test_doctor_looks_for_the_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert found["native"].detail == found["remote"].detail == "the same as for endpoint"
 
 
+def test_pytest_that_is_not_installed_beside_netwarp_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    look = doctor._OPTIONAL["pytest"]
+    assert look().startswith("finds the fixture netwarp_path")
+    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
+    with pytest.raises(NetwarpError, match=r"pytest is not installed .*-m pip install pytest`"):
+        look()
+
+
 def test_a_problem_is_told_once() -> None:
     endpoint = Finding("endpoint", ok=False, detail="it is old")
     native, remote = (Finding(name, ok=False, detail="it is old") for name in ("native", "remote"))

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
 
 from netwarp.backends.base import NamedBackend
 from netwarp.backends.guest_files import REPOSITORY
@@ -109,7 +110,13 @@ def _python() -> str:
 
 
 def _pytest_plugin() -> str:
-    return describe_plugin(installed())
+    told = describe_plugin(installed())
+    if find_spec("pytest") is None:
+        raise NetwarpError(
+            "pytest is not installed in netwarp's Python environment, where it would find the"
+            f" fixture netwarp_path: `{sys.executable} -m pip install pytest`"
+        )
+    return told
 
 
 def installed() -> Distribution:
