@@ -17,6 +17,7 @@ from netwarp.errors import StudyError
 from netwarp.options.typed import READERS
 from netwarp.path_properties import PATH_PROPERTIES
 from netwarp.study.compare import study_from_compare
+from netwarp.study.exec import study_from_exec
 from netwarp.study.sections.properties import value_type
 from netwarp.units import UnitError
 from support import write_run_directory
@@ -47,7 +48,7 @@ def test_every_quantity_of_a_path_is_read_at_once() -> None:
         "JitterOrder",
         "L4sQueue",
     }
-    assert {row.type for row in PATH_PROPERTIES} == READERS.keys() | words
+    assert {row.type for row in PATH_PROPERTIES} == READERS.keys() - {"Ready"} | words
 
 
 @settings(max_examples=300)
@@ -83,6 +84,15 @@ def test_an_option_refused_early_is_told_in_the_same_words(key: str, level: str)
     given: Any = {key: [level]}
     with pytest.raises(StudyError) as late:
         study_from_compare(transport=["tcp"], size=["1MB"], **given)
+    assert told.stderr.splitlines()[0] == f"error: {late.value}"
+    assert "pydantic" not in told.stderr.split()
+
+
+@pytest.mark.parametrize("ready", ["prt:7000", "port:0", "line:(", "file:here", ""])
+def test_how_a_server_is_ready_is_refused_early_in_the_same_words(ready: str) -> None:
+    told = _run("exec", "--ready", ready, "--server", "true", "--", "true")
+    with pytest.raises(StudyError) as late:
+        study_from_exec(["true"], server="true", ready=ready)
     assert told.stderr.splitlines()[0] == f"error: {late.value}"
     assert "pydantic" not in told.stderr.split()
 

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from netwarp.cli.help import help_text
 from netwarp.options import Option, Takes
-from netwarp.options.typed import checked_levels, whole_number
+from netwarp.options.typed import checked_levels, checked_text, whole_number
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -34,6 +34,20 @@ class _Levels(click.ParamType[list[str]]):
         """
         command = str(ctx.info_name if ctx else None)
         return checked_levels(self.row, value, command, param.opts[0] if param else None)
+
+
+class _Text(click.ParamType[str]):
+    """The type of an option whose value is one text, which is checked like a level."""
+
+    name = "text"
+
+    def __init__(self, row: Option) -> None:
+        self.row = row
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text, checked if that is possible without the models of a study."""
+        command = str(ctx.info_name if ctx else None)
+        return checked_text(self.row, value, command, param.opts[0] if param else None)
 
 
 class Whole(click.ParamType[int]):
@@ -82,6 +96,7 @@ class RowOption(click.Option):
         is_flag = row.takes is Takes.FLAG
         types: dict[Takes, Any] = {
             Takes.LEVELS: _Levels(row),
+            Takes.TEXT: _Text(row),
             Takes.WHOLE: Whole(row.least, row.most),
             Takes.PATH: FilePath(),
         }

@@ -42,8 +42,8 @@ class Option:
     key: str = ""
     """Study key that the option sets; empty if it sets none."""
     type: str = ""
-    """Name of the type of the option's levels in `netwarp.fields`, or `Whole`; empty if they are
-    text.
+    """Name of the type of the option's levels in `netwarp.fields`, or `Whole` or `Ready`; empty if
+    they are text.
     """
     workload: str = ""
     """Kind of the workload that the option implies; empty if it implies none."""

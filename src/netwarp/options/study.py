@@ -188,7 +188,7 @@ PROGRAMS: tuple[Option, ...] = (
         name="ready",
         help="When the server is ready: listening (at any port), port:8080, line:REGEX that it"
         " prints, or file:/PATH. Default: listening.",
-        metavar="WHEN", panel=Panel.STUDY, key="workload.ready",
+        metavar="WHEN", panel=Panel.STUDY, key="workload.ready", type="Ready",
     ),
     Option(
         name="env",

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from netwarp.errors import StudyError, show_value
+from netwarp.options.readiness import read_ready
 from netwarp.options.row import Option, levels_in
 from netwarp.units import (
     UnitError,
@@ -39,6 +40,7 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "Queue": parse_queue,
     "LossField": _refuse_bad_share,
     "ReorderField": parse_ratio,
+    "Ready": read_ready,
 }
 """Functions that check a level, by the name of its type."""
 
@@ -56,15 +58,32 @@ def checked_levels(row: Option, text: str, command: str, option: str | None = No
         StudyError: a level is not of the option's type.
     """
     levels = levels_in(text)
-    for level in levels if row.type in READERS else ():
+    for level in levels:
+        checked_text(row, level, command, option)
+    return levels
+
+
+def checked_text(row: Option, text: str, command: str, option: str | None = None) -> str:
+    """Return one level; it is checked if `READERS` has a function for the option's type.
+
+    Args:
+        row: the option.
+        text: the level.
+        command: see :func:`checked_levels`.
+        option: see :func:`checked_levels`.
+
+    Raises:
+        StudyError: it is not of the option's type.
+    """
+    if row.type in READERS:
         try:
-            READERS[row.type](level)
+            READERS[row.type](text)
         except UnitError as error:
             raise StudyError(
-                error.reason, file=command, key=option or row.on_command_line[0], value=level,
+                error.reason, file=command, key=option or row.on_command_line[0], value=text,
                 remedy=error.remedy,
             ) from None  # fmt: skip
-    return levels
+    return text
 
 
 def whole_number(text: str, least: int | None = None, most: int | None = None) -> int:

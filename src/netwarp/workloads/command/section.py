@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
@@ -11,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from netwarp import wire
 from netwarp.fields import KeyValueError, Kind, Section, SizeBytes, Switch
+from netwarp.options.readiness import read_ready
 from netwarp.units import UnitError
 from netwarp.wire import Direction, TransportKind
 from netwarp.workloads.base import GUEST_MEMORY_BYTES
@@ -22,9 +22,6 @@ from netwarp.workloads.section import WorkloadSection
 SHELL = ("/bin/sh", "-c")
 LEAST_MEMORY_BYTES = 128 << 20
 MOST_MEMORY_BYTES = 64 << 30
-PORT = re.compile(r"port:([0-9]{1,5})")
-NOT_LINEAR = re.compile(r"(?<!\\)(?:\\\\)*(?:\(\?<?[=!]|\(\?P=|\\[1-9])")
-"""Look-around and back-references in a regular expression, for which a search may take long."""
 
 
 def parse_ready(value: object) -> wire.Ready:
@@ -35,35 +32,14 @@ def parse_ready(value: object) -> wire.Ready:
     """
     if isinstance(value, wire.Listening | wire.Line | wire.ReadyFile):
         return value
-    text = value if isinstance(value, str) else ""
-    port = PORT.fullmatch(text)
-    if text == "listening":
-        return wire.Listening(kind="listening", port=None)
-    if port and int(port[1]) in range(1, 2**16):
-        return wire.Listening(kind="listening", port=int(port[1]))
-    way, _, rest = text.partition(":")
-    if way == "line" and rest:
-        return wire.Line(kind="line", pattern=_parse_line_pattern(rest))
-    if way == "file" and rest.startswith("/"):
-        return wire.ReadyFile(kind="file", path=rest)
-    reason = "not a way in which a server says that it is ready"
-    remedy = "listening, port:8080, line:REGEX, or file:/ABSOLUTE/PATH"
-    raise UnitError(reason, remedy)
-
-
-def _parse_line_pattern(pattern: str) -> str:
-    """Parse the pattern for a line of output. The endpoint searches in linear time, by Rust's
-    regular expressions, which have no look-around and no back-references.
-    """
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        remedy = r"a character that stands for itself is written with a backslash, such as \("
-        raise UnitError(f"{pattern!r} is not a regular expression: {error}", remedy) from None
-    if (found := NOT_LINEAR.search(pattern)) is not None:
-        reason = f"{found[0]!r} in {pattern!r}: look-around and back-references cannot be had"
-        raise UnitError(reason, "match a shorter part of the line")
-    return pattern
+    found = read_ready(value if isinstance(value, str) else "")
+    match found.way:
+        case "listening":
+            return wire.Listening(kind="listening", port=found.port)
+        case "line":
+            return wire.Line(kind="line", pattern=found.text)
+        case "file":
+            return wire.ReadyFile(kind="file", path=found.text)
 
 
 def parse_word(value: object) -> str:
