@@ -136,6 +136,13 @@ def test_a_path_is_described_alike_wherever_it_is() -> None:
     assert {row.takes for row in (*COMPARE, *EXEC, *RUN)} == set(Takes)
 
 
+def test_a_directory_of_exec_is_not_said_to_be_resumed() -> None:
+    (out,) = (row for row in EXEC if row.name == "out")
+    assert "resumes" not in out.help
+    assert "replaced" in out.help
+    assert "resumes" in next(row for row in COMPARE if row.name == "out").help
+
+
 def test_programs_are_expected_to_keep_a_bound_by_enough_replicates_alone() -> None:
     """One replicate of programs decides nothing, so that the bound is refused before it runs."""
     bound = "run_time_s < 2 s"

@@ -33,7 +33,7 @@ from netwarp.options.running import (
     SERVER,
     SET,
 )
-from netwarp.options.study import EXPECTED, PATH, PROGRAMS, RACING, REPEATED
+from netwarp.options.study import EXPECTED, PATH, PROGRAMS, RACING, REPEATED, REPLACED
 
 _HOW = (OUT, JOBS, EXECUTOR)
 _QUESTIONS = (METRIC, AGAINST, RELEVANT, EXPECT)
@@ -52,7 +52,7 @@ EXEC: tuple[Option, ...] = (
     *(replace(row, metavar="VALUE", panel=Panel.ONE_PATH) for row in PATH),
     BACKEND,
     replace(KERNEL, metavar="NAME", takes=Takes.TEXT, help=f"{KERNEL.help.partition(';')[0]}."),
-    OUT, SEED, REPEATED,
+    REPLACED, SEED, REPEATED,
     replace(SET, help="Change a key of the study: path.rtt=50ms. Repeatable."),
     EXPECTED,
 )  # fmt: skip

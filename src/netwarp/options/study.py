@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from netwarp.options.row import Option, Panel, Takes
-from netwarp.options.running import EXPECT, REPLICATES
+from netwarp.options.running import EXPECT, OUT, REPLICATES
 from netwarp.path_properties import PATH_PROPERTIES, PathProperty
 from netwarp.transports import ON_ONE_PATH, TRANSPORTS, congestion_controls_in_words
 
@@ -227,6 +227,11 @@ EXPECTED = replace(
     help="With --replicates, a bound that the runs have to keep, such as 'run_time_s < 2.5 s'. If"
     " the client exits with 0, the exit status is 1 where it does not hold, 3 where it is"
     " undecided. Repeatable.",
+)
+REPLACED = replace(
+    OUT,
+    help="Run directory. The programs are always run; an earlier run of the same command in it is"
+    " replaced. Default: a new one, netwarp-out/exec-N.",
 )
 REPEATED = replace(
     REPLICATES,
