@@ -9,6 +9,8 @@ from netwarp.output.program_runs import hidden_file_hint, of_path, time_taken
 
 def test_long_times_are_written_without_an_exponent() -> None:
     assert time_taken(300.348, 300.41) == "300.348 s on the run's clock in all, 300 s of yours"
+    assert time_taken(1.024e-6, 0.2811).startswith("1.024 µs on the run's clock")
+    assert time_taken(0.0012345, 0.2811).startswith("1.2345 ms on the run's clock")
     assert time_taken(0.1830312, 0.2811) == "0.183031 s on the run's clock in all, 0.28 s of yours"
 
 

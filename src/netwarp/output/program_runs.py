@@ -78,7 +78,15 @@ def _with_what_was_measured(run: RunResult, data: RunData) -> RunResult:
 
 def time_taken(virtual_s: float, wall_s: float) -> str:
     """Return as text the time that all runs took, in s of virtual time and in s of wall time."""
-    return f"{virtual_s:.6g} s on the run's clock in all, {number(wall_s, 2)} s of yours"
+    return f"{_exact_time(virtual_s)} on the run's clock in all, {number(wall_s, 2)} s of yours"
+
+
+def _exact_time(seconds: float) -> str:
+    """Return a time as text with up to six digits, in s from 0.1 s on, else in ms or µs."""
+    size, unit = (1.0, "s") if seconds >= 0.1 or seconds == 0 else (1e-3, "ms")
+    if unit == "ms" and seconds < 1e-4:
+        size, unit = 1e-6, "µs"
+    return f"{seconds / size:.6g} {unit}"
 
 
 def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
@@ -99,7 +107,7 @@ def in_one_line(data: RunData, summary: dict[str, Any]) -> str:
             else ""
         )
         return f"exec: {len(runs)} runs, {_means(data)}; {found}{took}; {summary['out']}"
-    ran = f"the client ran {summary['metrics']['run_time_s']:.6g} s"
+    ran = f"the client ran {_exact_time(summary['metrics']['run_time_s'])}"
     return f"exec: {ran}; {of_path(summary['metrics'])}; {took}; {summary['out']}"
 
 
