@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from netwarp.backends.stack_building import build_stack, describe_stacks, shipped
+from netwarp.backends.stack_building import build_stack, describe_stacks
 from netwarp.errors import BackendError, InputError, StudyError
 from netwarp.plan import plan_study
 from netwarp.plan.treatment import equal_treatment
@@ -25,6 +25,7 @@ from netwarp.stacks import (
     installed,
     missing_program,
     read_manifest,
+    shipped,
     stack_in,
 )
 from netwarp.study import Study

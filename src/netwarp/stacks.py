@@ -23,6 +23,7 @@ from netwarp.cache import cache_directory
 from netwarp.errors import InputError
 from netwarp.fields import Kind, Section, Switch
 from netwarp.regular_files import UnreadableFileError, is_file, read_regular_file
+from netwarp.suggestions import nearest
 from netwarp.transports import TRANSPORTS, Missing, TransportTraits
 from netwarp.units import UnitError
 from netwarp.wire import Resume
@@ -197,7 +198,16 @@ def missing_program(name: str, program: str) -> str | None:
     """
     if os.access(program, os.X_OK):
         return None
-    return f"the stack {name} has no program at {program}: `netwarp stack build {name}`"
+    said = f"the stack {name} has no program at {program}"
+    if is_file(SOURCES / name / MANIFEST):
+        return f"{said}: `netwarp stack build {name}`"
+    if name in plugins.added("stacks"):
+        package = plugins.package_of("stacks", name)
+        return (
+            f"{said}: the package {package} adds it without; build the program as {package} says,"
+            " put it there and make it executable (chmod +x)"
+        )
+    return f"{said}: put it there, and make it executable (chmod +x)"
 
 
 def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
@@ -216,11 +226,19 @@ def find_stack(name: str, environ: Mapping[str, str] = os.environ) -> Stack:
         return Stack(**manifest.model_dump() | {"program": str(program)})
     if name in plugins.added("stacks"):
         return stack_in(plugins.folder("stacks", name))
-    known = ", ".join(installed(environ)) or "none"
+    there = installed(environ)
+    near = nearest(name, [*there, *shipped()])
+    if near is not None:
+        raise InputError(f'no stack {name}: did you mean "{near}"?')
     raise InputError(
-        f"no stack {name} is built here (built: {known}): `netwarp stack build {name}` if netwarp"
-        f" ships it, else put its directory below one that {PATH_VARIABLE} names"
+        f"no stack {name} is built here (built: {', '.join(there) or 'none'}): `netwarp stack build"
+        f" {name}` if netwarp ships it, else put its directory below one that {PATH_VARIABLE} names"
     )
+
+
+def shipped() -> list[str]:
+    """Return the names of the stacks that netwarp can build from its own sources."""
+    return sorted(found.parent.name for found in _manifests(SOURCES))
 
 
 def installed(environ: Mapping[str, str] = os.environ) -> Sequence[str]:
@@ -237,7 +255,7 @@ def refuse_as_transport(value: object) -> object:
     """
     if not isinstance(value, str) or value in TRANSPORTS:
         return value
-    if value in {*installed(), *(found.parent.name for found in _manifests(SOURCES))}:
+    if value in {*installed(), *shipped()}:
         own = f'{{ kind = "quic", stack = "{value}", label = "{value}" }}'
         raise UnitError(
             "a stack of QUIC, and no transport",

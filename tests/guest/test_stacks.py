@@ -15,11 +15,10 @@ import pytest
 from bench.counting import count
 from bench.lines import FAST, Transfer
 from guest.lab import run_study, run_study_cells
-from netwarp.backends.stack_building import shipped
 from netwarp.metrics.envelope import envelope_points
 from netwarp.plan import plan_study
 from netwarp.run_directory import RECORDS_FILE
-from netwarp.stacks import SOURCES, find_stack, missing_program, read_manifest
+from netwarp.stacks import SOURCES, find_stack, missing_program, read_manifest, shipped
 from netwarp.study import study_from_mapping
 from netwarp.wire import Goodput, OfWorkload
 

@@ -5,9 +5,11 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from netwarp import plugins
 from netwarp.backends.building import run_builder
 from netwarp.errors import BackendError
-from netwarp.stacks import MANIFEST, SOURCES, built_stacks, read_manifest
+from netwarp.stacks import MANIFEST, SOURCES, built_stacks, read_manifest, shipped
+from netwarp.suggestions import nearest
 
 REMEDIES: Mapping[str, str] = {
     "go": "install Go 1.26 or later (https://go.dev/dl), and put its bin directory into PATH",
@@ -17,11 +19,6 @@ REMEDIES: Mapping[str, str] = {
     "python3": "apt install python3-venv",
 }
 """Programs for building a stack, each with the remedy if it is missing."""
-
-
-def shipped() -> list[str]:
-    """Return the names of the stacks that netwarp can build from its own sources."""
-    return sorted(found.parent.name for found in SOURCES.glob(f"*/{MANIFEST}"))
 
 
 def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
@@ -36,6 +33,16 @@ def build_stack(name: str, environ: Mapping[str, str] = os.environ) -> Path:
     """
     sources = SOURCES / name
     if name not in shipped():
+        if name in plugins.added("stacks"):
+            package = plugins.package_of("stacks", name)
+            raise BackendError(
+                f"the stack {name} is the package {package}'s, and netwarp builds only those that"
+                f" it ships: build its program as {package} says (`netwarp stack check {name}`"
+                " says where it has to be)"
+            )
+        near = nearest(name, shipped())
+        if near is not None:
+            raise BackendError(f'netwarp ships no stack {name}: did you mean "{near}"?')
         raise BackendError(
             f"netwarp ships no stack {name} (it ships: {', '.join(shipped()) or 'none'}; sources"
             f" are looked for in {SOURCES})"

@@ -74,8 +74,7 @@ def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
     """Return the names of the stacks that studies need and that netwarp can build, but that are not
     built here.
     """
-    from netwarp.backends.stack_building import shipped
-    from netwarp.stacks import missing_program
+    from netwarp.stacks import missing_program, shipped
 
     needed = {
         stack.name: stack.program

@@ -20,9 +20,8 @@ OWN = "netwarp"
 @command(JSON, name="list")
 def stack_list(as_json: bool = False) -> None:
     """List the stacks that netwarp ships and those that are built here."""
-    from netwarp.backends.stack_building import shipped
     from netwarp.cli.terminal import answer_console, console, escaped, print_json
-    from netwarp.stacks import find_stack, installed, missing_program
+    from netwarp.stacks import find_stack, installed, missing_program, shipped
 
     found = []
     for name in sorted({*shipped(), *installed()}):

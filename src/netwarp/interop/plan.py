@@ -13,7 +13,7 @@ from netwarp.interop_cases import CASES, NOT_CARRIED_OUT, CaseName
 from netwarp.stacks import Stack, find_stack, installed, interop_stack, missing_program
 from netwarp.study import Study
 from netwarp.study.study import MOST_REPLICATES, study_from_mapping
-from netwarp.suggestions import did_you_mean
+from netwarp.suggestions import did_you_mean, nearest
 
 ARROW = "-to-"
 """Text between client and server in the label of a pair."""
@@ -78,7 +78,9 @@ class Asked:
         ends = []
         for end in (clients, servers):
             if unknown := [each for each in end if each not in names]:
-                raise InputError(f"{unknown[0]} is not among the stacks: name it there as well")
+                near = nearest(unknown[0], names)
+                meant = f'did you mean "{near}"?' if near else "name it there as well"
+                raise InputError(f"{unknown[0]} is not among the stacks: {meant}")
             ends.append(tuple(names[each] for each in (end or named)))
         written = {name: each for each, name in names.items() if name != each}
         return cls(ends[0], ends[1], _cases(cases), found, missing, seeds, seed, written)
