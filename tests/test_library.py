@@ -12,6 +12,7 @@ import pytest
 
 import netwarp
 import support
+from fake_backend import FakeBackend
 from netwarp.backends.replay import ReplayBackend
 from netwarp.errors import InputError, StudyError
 from netwarp.execution import Interrupted
@@ -158,7 +159,7 @@ def test_a_number_of_runs_to_verify_that_is_none_is_refused(tmp_path: Path) -> N
     run = netwarp.open(support.write_run_directory(tmp_path / "recorded"))
     for wrong in ("c000-r00", 2.5, True):
         with pytest.raises(InputError, match="not a number of runs"):
-            run.verify(wrong)  # type: ignore[arg-type]
+            verify(run.data, FakeBackend(), runs=wrong)  # type: ignore[arg-type]
 
 
 def _errors() -> list[Exception]:
