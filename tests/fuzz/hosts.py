@@ -31,7 +31,6 @@ def put_on_several_hosts(rng: Random, study: Table) -> None:
     path = study["path"]
     for key in NOT_BETWEEN_HOSTS:
         path.pop(key, None)
-    study.pop("capture", None)
     if rng.random() < 0.2:
         path["discipline"] = rng.choice(["fifo", "fq", "fq_codel", "codel", "cake"])
     ends = _written(rng, study) if rng.random() < 0.2 else _shape(rng, study)
