@@ -36,7 +36,7 @@ def test_the_plugin_runs_a_server_and_a_client_over_a_path(tmp_path: Path) -> No
     )  # fmt: skip
     assert "1 failed, 1 passed" in done.stdout, done.stdout
     (_, told) = done.stdout.split("Captured netwarp call", 1)
-    assert "client: sh -c curl -sSf http://server/file" in told
+    assert "client: curl -sSf http://server/file" in told
     assert "GET /file" in told
 
 
