@@ -193,7 +193,7 @@ def _check_same(again: Outcome, kept: BaseRun, metric: str) -> None:
         raise ResultError(
             f"why: {kept.job.run} gives {metric} = {again.metrics.get(metric)} here, and"
             f" {kept.sample.value} in the directory: another version of netwarp or of the kernel"
-            " made it; run the study again"
+            " made it, or its programs found other files; run the study again"
         )
 
 
