@@ -192,11 +192,11 @@ mod tests {
         let routers = routers_of_network(&topology, &job, &contents).unwrap();
         let names: Vec<_> = routers[0].points.iter().map(|point| &*point.name).collect();
         assert_eq!(names[..2], ["left-from-right", "left-to-right"]);
-        let distinct: BTreeSet<_> =
-            routers.iter().flat_map(|each| &each.points).map(|point| &point.name).collect();
+        let distinct: BTreeSet<_> = routers.iter().flat_map(|each| &each.points).map(|point| &point.name).collect();
         assert_eq!(distinct.len(), 2 * 2 * 3, "two routers of three links each");
         assert!(routers.iter().all(|each| each.memory_bytes > 30_000_000 * contents.len() as u64));
-        let refused = routers_of_network(&topology, &job, &vec![content(1 << 30, 0); contents.len()]).unwrap_err().to_string();
+        let refused =
+            routers_of_network(&topology, &job, &vec![content(1 << 30, 0); contents.len()]).unwrap_err().to_string();
         assert!(refused.contains("2 routers") && refused.contains("of its 640"), "{refused}");
     }
 
