@@ -4,13 +4,14 @@ cannot be installed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from netwarp.errors import BackendError
 
 if TYPE_CHECKING:
     from netwarp.sources.preparation import Prepared
+    from netwarp.study import Study
     from netwarp.workloads.base import Program
 
 
@@ -78,9 +79,7 @@ def missing_stacks(prepared: Sequence[Prepared]) -> list[str]:
 
     needed = {
         stack.name: stack.program
-        for of in prepared
-        for each in of.studies
-        for study, _ in each.executions()
+        for study in _studies(prepared)
         for cell in study.cells
         if (stack := cell.sections.transport.stack) is not None
     }
@@ -94,9 +93,7 @@ def _needed_programs(prepared: Sequence[Prepared]) -> list[Program]:
 
     programs = {
         program.name: program
-        for of in prepared
-        for each in of.studies
-        for study, _ in each.executions()
+        for study in _studies(prepared)
         for cell in study.cells
         for program in needed_programs(cell.template)
     }
@@ -141,6 +138,11 @@ def why_ns3_is_missing(prepared: Sequence[Prepared]) -> BackendError | None:
 def _needs_ns3(prepared: Sequence[Prepared]) -> bool:
     from netwarp.plan.without import needs_ns3
 
-    return any(
-        needs_ns3(study) for of in prepared for each in of.studies for study, _ in each.executions()
-    )
+    return any(needs_ns3(study) for study in _studies(prepared))
+
+
+def _studies(prepared: Sequence[Prepared]) -> Iterator[Study]:
+    """Yield all studies that are run, controls and sensitivities included."""
+    for of in prepared:
+        for each in of.studies:
+            yield from (study for study, _ in each.executions())

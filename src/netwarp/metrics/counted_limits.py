@@ -21,6 +21,12 @@ class Counted:
     sndbuf_ns: int
     """Time in which the send buffer limited the sender."""
 
+    @classmethod
+    def within(cls, busy_ns: int, rwnd_ns: int, sndbuf_ns: int) -> Counted:
+        """Return the counted times, with the parts bounded by the whole."""
+        rwnd_ns = min(max(rwnd_ns, 0), busy_ns)
+        return cls(busy_ns, rwnd_ns, min(max(sndbuf_ns, 0), busy_ns - rwnd_ns))
+
 
 def counted_between(samples: ConnectionSamples) -> list[Counted]:
     """Return the counted times between each sample and the next.
@@ -35,13 +41,11 @@ def counted_between(samples: ConnectionSamples) -> list[Counted]:
         left_busy_ns += _step(samples.busy_ns, index)
         left_rwnd_ns += _step(samples.rwnd_limited_ns, index)
         left_sndbuf_ns += _step(samples.sndbuf_limited_ns, index)
-        busy_ns = min(left_busy_ns, lasted_ns)
-        rwnd_ns = min(left_rwnd_ns, busy_ns)
-        sndbuf_ns = min(left_sndbuf_ns, busy_ns - rwnd_ns)
-        left_busy_ns -= busy_ns
-        left_rwnd_ns -= rwnd_ns
-        left_sndbuf_ns -= sndbuf_ns
-        found.append(Counted(busy_ns, rwnd_ns, sndbuf_ns))
+        counted = Counted.within(min(left_busy_ns, lasted_ns), left_rwnd_ns, left_sndbuf_ns)
+        left_busy_ns -= counted.busy_ns
+        left_rwnd_ns -= counted.rwnd_ns
+        left_sndbuf_ns -= counted.sndbuf_ns
+        found.append(counted)
     return found
 
 
@@ -55,19 +59,18 @@ def shares_after(samples: ConnectionSamples, at_end: Stats | None) -> tuple[floa
             are those between the last two samples, or 0 if everything had been sent by then.
     """
     if at_end is not None and at_end.busy_ns is not None and samples.busy_ns:
-        busy_ns = at_end.busy_ns - samples.busy_ns[-1]
-        rwnd_ns = (at_end.receive_window_limited_ns or 0) - samples.rwnd_limited_ns[-1]
-        sndbuf_ns = (at_end.send_buffer_limited_ns or 0) - samples.sndbuf_limited_ns[-1]
+        counted = Counted.within(
+            at_end.busy_ns - samples.busy_ns[-1],
+            (at_end.receive_window_limited_ns or 0) - samples.rwnd_limited_ns[-1],
+            (at_end.send_buffer_limited_ns or 0) - samples.sndbuf_limited_ns[-1],
+        )
     elif len(samples.at_ns) > 1 and not samples.has_sent_all[-1]:
-        last = counted_between(samples)[-1]
-        busy_ns, rwnd_ns, sndbuf_ns = last.busy_ns, last.rwnd_ns, last.sndbuf_ns
+        counted = counted_between(samples)[-1]
     else:
         return 0.0, 0.0
-    if busy_ns <= 0:
+    if counted.busy_ns <= 0:
         return 0.0, 0.0
-    rwnd_ns = min(max(rwnd_ns, 0), busy_ns)
-    sndbuf_ns = min(max(sndbuf_ns, 0), busy_ns - rwnd_ns)
-    return rwnd_ns / busy_ns, sndbuf_ns / busy_ns
+    return counted.rwnd_ns / counted.busy_ns, counted.sndbuf_ns / counted.busy_ns
 
 
 def _step(column: Sequence[int], index: int) -> int:
