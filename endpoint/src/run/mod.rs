@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 use netwarp_core::clock;
 use netwarp_path::calibration;
 use netwarp_path::capacity::Capacities;
-use netwarp_path::capture::{Capture, Content, KeyLog, Watcher};
+use netwarp_path::capture::{Capture, KeyLog, Watcher};
 use netwarp_path::network::Network;
 use netwarp_path::probe;
 use netwarp_path::timeline::Timeline;
@@ -195,7 +195,7 @@ fn start_capture(
 ) -> Result<Option<Capture>> {
     let (Some(network), Some(keys)) = (host.network(), keys) else { return Ok(None) };
     let directory = job_file.parent().context("the job file lies in no directory")?;
-    let contents: Vec<_> = job.workloads.iter().map(|each| content_of(netwarp_workload::of(&each.workload))).collect();
+    let contents: Vec<_> = job.workloads.iter().map(|each| netwarp_workload::of(&each.workload).content()).collect();
     Capture::start(network, topology, job, &contents, keys, directory).map(Some).context("capture packets")
 }
 
@@ -205,12 +205,8 @@ fn start_watcher(host: &mut dyn Host, topology: &Topology<'_>, job: &Job) -> Res
     let Some(one) = job.alone().filter(|one| one.name.is_none()) else { return Ok(None) };
     let workload = netwarp_workload::of(&one.workload);
     let (Some(network), Some(direction)) = (host.network(), workload.watched_direction(job)) else { return Ok(None) };
-    let watcher = Watcher::start(network, topology, job, direction, content_of(workload));
+    let watcher = Watcher::start(network, topology, job, direction, workload.content());
     watcher.map(Some).context("follow packets through the router")
-}
-
-fn content_of(workload: &dyn netwarp_workload::Workload) -> Content {
-    Content { bytes: workload.content_bytes(), messages: workload.messages() }
 }
 
 /// A run in progress: relays between the roles, applies the timeline, and writes records.

@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use netwarp_core::arrival_log::SharedArrivalLog;
 use netwarp_core::content_sink::WatchedArrivals;
 use netwarp_core::orchestrator::{Begin, Orchestrator};
+use netwarp_path::capture::Content;
 use netwarp_transport::error::{Error, Kind, Result};
 use netwarp_transport::{Connection, Dialer, Report, StateSource, stack_of};
 use netwarp_wire::job::{self, Change, Direction, Event, HostProgram, Job};
@@ -201,6 +202,11 @@ pub trait Workload: Send + Sync {
     /// messages.
     fn messages(&self) -> u64 {
         0
+    }
+
+    /// Returns about how much is sent.
+    fn content(&self) -> Content {
+        Content { bytes: self.content_bytes(), messages: self.messages() }
     }
 
     /// Returns the host's files whose content is sent.

@@ -12,7 +12,8 @@ use crate::record::Side;
 
 pub use self::path::MOST_REPAIRS;
 
-/// The largest deviation of a delay from its mean, in units of the jitter: netem's tables end there.
+/// A bound of the deviation of a delay from its mean, in units of the jitter. netem's tables end at half of it
+/// ([`Impairments::longest_delay_ns`](crate::job::Impairments::longest_delay_ns)); drawn delays have no end.
 const DEVIATIONS: u32 = 8;
 
 impl Side {
