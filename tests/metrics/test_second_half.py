@@ -9,7 +9,15 @@ import pytest
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics import METRICS
 from netwarp.metrics.second_half import mean_between
-from netwarp.wire import Connection, ConnectionSamples, job_from_json, read_records
+from netwarp.wire import (
+    Calibration,
+    Connection,
+    ConnectionSamples,
+    QueueSamples,
+    Record,
+    job_from_json,
+    read_records,
+)
 from netwarp.workloads import workload_of
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -48,3 +56,34 @@ def test_the_window_of_the_second_half_is_in_packets_of_the_sender() -> None:
     found = metric.measure(RunRecords(job, altered, workload_of(job)))
     assert found == pytest.approx(15, rel=0.01), "900 is of the first half"
     assert metric.stored(found) == found, "a mean has decimals"
+
+
+def test_the_flight_size_is_what_passes_the_bottleneck_in_a_round_trip_time() -> None:
+    job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
+    path = job.paths[0]
+    ways = {
+        way: getattr(path, way).model_copy(update={"rate_bit_s": None, "delay_ns": 50_000_000})
+        for way in ("down", "up")
+    }
+    job = job.model_copy(update={"paths": (path.model_copy(update=ways),)})
+    records: list[Record] = []
+    for each in read_records(GOLDEN / "records-bulk-quic.jsonl"):
+        if isinstance(each, Calibration) and each.direction == "down":
+            counts = {"delivered_packets": 100, "delivered_bytes": 120_000}
+            records.append(each.model_copy(update=counts))
+        elif not isinstance(each, QueueSamples):
+            records.append(each)
+    start_ns, end_ns = RunRecords(job, records, workload_of(job)).span_ns
+    at_ns = tuple(start_ns + step * (end_ns - start_ns) // 4 for step in range(5))
+    # 9 MB in the first half, then 2 MB in each quarter, of which three packets are dropped.
+    seen = QueueSamples(
+        record="queue_samples", path=0, direction="down", at_ns=at_ns,
+        sent_bytes=(0, 4_000_000, 9_000_000, 11_000_000, 13_000_000),
+        backlog_bytes=(0,) * 5, backlog_packets=(0,) * 5,
+        dropped_packets=(0, 7, 7, 9, 10), marked_packets=(0,) * 5,
+    )  # fmt: skip
+    flight = METRICS["flight_packets_second_half"].measure
+    packets = 4_000_000 / 1_200 + 3
+    found = flight(RunRecords(job, [*records, seen], workload_of(job)))
+    assert found == pytest.approx(packets * 0.1e9 / ((end_ns - start_ns) / 2), rel=1e-6)
+    assert flight(RunRecords(job, records, workload_of(job))) is None, "nothing was sampled"

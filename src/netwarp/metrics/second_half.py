@@ -4,10 +4,12 @@ Models and most publications are about steady state. Whether half of a run is lo
 start depends on the study: on how many losses, or round-trip times, a run has in all.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 
 from netwarp.measure.metric import Metric
+from netwarp.measure.queueing import queue_samples, rtts_under_load, sent_bytes_at
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import connections, sender
 from netwarp.measure.sharing import Arrived
@@ -60,6 +62,21 @@ def _goodput_bit_s(run: RunRecords) -> float | None:
     return 8 * came * NS_PER_S / (until_ns - since_ns) if is_known else None
 
 
+def _flight_packets(run: RunRecords) -> float | None:
+    since_ns, until_ns = span_ns = _second_half_ns(run)
+    samples = queue_samples(run.records, run.job.direction)
+    counts = [each for each in run.calibration(run.job.direction) if each.path == 0]
+    rtts = rtts_under_load(run.job, run.records).within(span_ns)
+    rtt_ns = mean_between(rtts.at_ns, rtts.delay_ns, *span_ns)
+    if samples is None or rtt_ns is None or not counts or not counts[0].delivered_packets:
+        return None
+    packet_bytes = counts[0].delivered_bytes / counts[0].delivered_packets
+    sent_bytes = sent_bytes_at(samples, until_ns) - sent_bytes_at(samples, since_ns)
+    first, last = (bisect_right(samples.at_ns, at_ns) - 1 for at_ns in span_ns)
+    dropped = samples.dropped_packets[last] - samples.dropped_packets[max(first, 0)]
+    return (sent_bytes / packet_bytes + dropped) * rtt_ns / (until_ns - since_ns)
+
+
 SECOND_HALF_METRICS = (
     Metric(
         "cwnd_packets_second_half", "packets", "neither", "Congestion window, second half",
@@ -67,6 +84,14 @@ SECOND_HALF_METRICS = (
         " from the middle of the run to its end; of several connections their mean. The window is"
         " sampled (`sampling`), and taken as linear in between.",
         "connection_samples", _cwnd_packets, is_mean=True,
+    ),
+    Metric(
+        "flight_packets_second_half", "packets", "neither", "Flight size, second half",
+        "Packets of the mean size that pass the first path's bottleneck towards the receiver in a"
+        " round-trip time, or are dropped there, from the middle of the run to its end, of all"
+        " connections together: the mean congestion window of a sender that nothing else limits,"
+        " also of one that does not report it. Missing in a network of several hosts.",
+        "queue_samples", _flight_packets,
     ),
     Metric(
         "goodput_bit_s_second_half", "bit/s", "higher", "Goodput, second half",
