@@ -33,7 +33,8 @@ FILE = Path(__file__).parents[1] / "docs" / "sensitivities.md"
 MOST_CPU_S = 5.0
 """Most CPU time in s that the cells of a claim may be expected to take, once."""
 REFUSED = "refused"
-OPEN = ("undecided", REFUSED)
+NOT_OF_IT = "–"
+OPEN = ("undecided", REFUSED, NOT_OF_IT)
 """Words that say of no claim whether it holds."""
 
 
@@ -47,6 +48,16 @@ class Change:
     """Head of its column."""
     keys: Mapping[str, Any]
     """Keys of a study, as `[quick]` has them."""
+    of_transports: tuple[str, ...] = ()
+    """Transports that have the keys as options of theirs; if there are none, paths or all have."""
+
+    def keys_for(self, study: Study) -> dict[str, Any] | None:
+        """Return the keys of a study; None if it has no transport that the change is of."""
+        if not self.of_transports:
+            return dict(self.keys)
+        used = {each.transport.kind for cell in study.cells for each in cell.of_each_workload}
+        options = {kind: dict(self.keys) for kind in self.of_transports if kind in used}
+        return {"transport": options} if options else None
 
 
 AS_IT_IS = Change("as-it-is", "as it is", {})
@@ -55,6 +66,8 @@ AGGREGATED = tuple(
     for time in ("50us", "250us", "1000us", "4000us")
 )
 """Packets are released together: what network cards wait before they interrupt, and Wi-Fi."""
+ONE_BY_ONE = Change("one-by-one", "no TSO", {"tso_packets": 1}, ("tcp", "tls", "mptcp"))
+"""TCP hands over single packets, in place of up to 64 KiB at once, which the host then cuts."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +99,7 @@ def main() -> int:
     parser.add_argument("sources", nargs="*", help="names of sources; default: all that ship")
     given = parser.parse_args()
     kernels = [Change(f"kernel-{name}", f"Linux {name}", {"kernel": name}) for name in given.kernel]
-    changes = [AS_IT_IS, *AGGREGATED, *kernels]
+    changes = [AS_IT_IS, *AGGREGATED, ONE_BY_ONE, *kernels]
     rows, dear = [], []
     for name, study, claim in first_claims(given.sources):
         plan = plan_study(changed(study, claim, AS_IT_IS), filters=_cells(claim))
@@ -121,17 +134,20 @@ def changed(study: Study, claim: Claim, change: Change) -> Study:
     """Return a study with one claim and a change."""
     other = Sensitivity(
         id=change.name, chosen="what reviewers ask for", here="none", text=change.text,
-        change=dict(change.keys), claims=[str(claim.id)],
+        change=change.keys_for(study) or {}, claims=[str(claim.id)],
     )  # fmt: skip
     return sensitivity_study(study, other)
 
 
 def _word(study: Study, claim: Claim, change: Change, out: Path) -> str:
-    """Return the verdict on a claim with a change, or that the study refuses it.
+    """Return the verdict on a claim with a change, or that the study refuses it or has no transport
+    that it is of.
 
     Raises:
         NetwarpError: it cannot be run, such as for want of the kernel, which is no refusal.
     """
+    if change.keys_for(study) is None:
+        return NOT_OF_IT
     try:
         other = changed(study, claim, change)
         data = run(
@@ -155,7 +171,7 @@ def page(
     others = len(changes) - 1
     flips = sum(row.flips for row in rows)
     named = [each.text for each in changes if "kernel" in each.keys]
-    kernels = " and ".join(named) or "no other kernel (not tried here: `--kernel`)"
+    kernels = ", ".join(named) or "no other kernel (not tried here: `--kernel`)"
     head = f"| study: claim | {' | '.join(each.text for each in changes)} |"
     lines = [head, "| --- " * (len(changes) + 1) + "|"]
     lines += [f"| {row.study}: {row.text} | {' | '.join(_marked(row))} |" for row in rows]
@@ -164,12 +180,14 @@ def page(
 
 <!-- Written by `make sensitivities` (scripts/sensitivities.py): change that. -->
 
-Would the verdicts be others if packets came in bunches, as network cards and Wi-Fi deliver them, or
-on another kernel? Each row is a claim of a publication: of each study of all sources the first that
-can be tested, in the study's quick version, chosen by this rule and by no verdict. It is judged as
-it is and with {others} changes: `path.aggregate` from 50 µs (interrupt coalescing) to 4 ms (Wi-Fi),
-and {kernels}. A verdict that was decided otherwise than the first one of its row that was decided
-stands in **bold**; few replicates leave some undecided, which is no other verdict.
+Would the verdicts be others if packets came in bunches, as network cards and Wi-Fi deliver them, if
+TCP sent no bursts, or on another kernel? Each row is a claim of a publication: of each study of all
+sources the first that can be tested, in the study's quick version, chosen by this rule and by no
+verdict. It is judged as it is and with {others} changes: `path.aggregate` from 50 µs (interrupt
+coalescing) to 4 ms (Wi-Fi); `transport.tso_packets = 1`, with which TCP hands single packets to the
+host in place of up to 64 KiB, which the host cuts (TSO); and {kernels}. A verdict that was decided
+otherwise than the first one of its row that was decided stands in **bold**; few replicates leave
+some undecided, which is no other verdict.
 
 **{flips} of {len(rows)} claims are decided differently with different changes.**
 {len(dear)} more were left out: their cells are expected to take more than {most_s:g} s of CPU time.
@@ -178,8 +196,9 @@ stands in **bold**; few replicates leave some undecided, which is no other verdi
 
 Left out for their CPU time (`--most` {most_s:g}): {left}.
 
-Not here: segmentation bursts (TSO), since packets on a path are single ones, or netem would drop
-bundles. `refused` is a change that the study does not take; the reason is printed when it is run.
+Bursts of TSO are cut before the path, as netem would drop them whole. `refused` is a change that
+the study does not take; the reason is printed when it is run. `–` is one of TCP where no cell has
+TCP.
 """
 
 

@@ -11,7 +11,17 @@ import sensitivities
 from netwarp.errors import BackendError, NetwarpError, RunDirectoryError, StudyError
 from netwarp.study import Study
 from netwarp.study.claims import Claim
-from sensitivities import AGGREGATED, AS_IT_IS, Change, Judged, changed, first_claims, page
+from sensitivities import (
+    AGGREGATED,
+    AS_IT_IS,
+    NOT_OF_IT,
+    ONE_BY_ONE,
+    Change,
+    Judged,
+    changed,
+    first_claims,
+    page,
+)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +50,16 @@ def test_a_change_is_laid_over_the_paths_of_all_cells(
         assert far == near.model_copy(update={"aggregate_ns": 50_000})
     kernel = changed(study, claim, Change("k", "Linux 6.12", {"kernel": "6.12"}))
     assert {each.template.kernel for each in kernel.cells} == {"6.12"}
+
+
+def test_a_change_of_tcp_is_one_of_the_transports_that_a_study_has(
+    claims: dict[str, tuple[Study, Claim]], tmp_path: Path
+) -> None:
+    study, claim = claims["rfc-9438/linux-1e-3"]
+    single = changed(study, claim, ONE_BY_ONE)
+    assert {each.template.workloads[0].transport.tcp.tso_packets for each in single.cells} == {1}
+    of_quic = Change("q", "QUIC", ONE_BY_ONE.keys, ("quic",))
+    assert sensitivities._word(study, claim, of_quic, tmp_path) == NOT_OF_IT
 
 
 @pytest.mark.parametrize("error", [BackendError("no kernel"), RunDirectoryError("disk full")])
