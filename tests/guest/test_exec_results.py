@@ -97,7 +97,7 @@ def test_counts_are_whole_numbers(tmp_path: Path) -> None:
 def test_a_limit_names_who_is_waited_for(
     tmp_path: Path, server: str, client: str, words: str
 ) -> None:
-    limit = ("--set", "limits.virtual_s=5", "--server", server, "--ready", "line:up")
+    limit = ("--timeout", "5", "--server", server, "--ready", "line:up")
     done = run_exec(tmp_path, *limit, "--", *client.split())
     assert done.returncode == 1
     assert f"was not over after 5 virtual seconds; {words}" in done.stderr

@@ -124,6 +124,7 @@ class ExecStudyOptions(PathOptions, total=False):
     env: str | Sequence[str]
     memory: str | None
     start_date: str | None
+    timeout: int | None
     shared: bool
     keep: bool
     congestion: str | None

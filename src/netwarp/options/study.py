@@ -206,6 +206,12 @@ PROGRAMS: tuple[Option, ...] = (
         metavar="DATE", panel=Panel.STUDY, key="workload.start_date",
     ),
     Option(
+        name="timeout",
+        help="Seconds of the run's clock after which the programs are ended and the run has failed."
+        " Default: 86400.",
+        metavar="S", takes=Takes.WHOLE, least=1, panel=Panel.STUDY, key="limits.virtual_s",
+    ),
+    Option(
         name="shared",
         help="Let both hosts see the files that either writes, and its Unix sockets. Default: each"
         " has its own, and only the path connects them.",
