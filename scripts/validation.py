@@ -138,9 +138,12 @@ def kept_rows(path: Path = ROWS) -> list[Row]:
 
 
 def with_kept(new: Sequence[Row], kept: Sequence[Row]) -> list[Row]:
-    """Return new rows and those kept ones of whose studies none is new, in the sources' order."""
-    ran = {(row.source, row.study) for row in new}
-    rows = [*new, *(row for row in kept if (row.source, row.study) not in ran)]
+    """Return new rows and those kept ones of whose studies and claims none is new, in the sources'
+    order.
+    """
+    ran = {(row.source, each) for row in new for each in (row.study, row.text)}
+    old = (row for row in kept if not ran & {(row.source, row.study), (row.source, row.text)})
+    rows = [*new, *old]
     return sorted(rows, key=lambda row: (row.source.casefold(), row.study.casefold()))
 
 
