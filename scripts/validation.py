@@ -106,12 +106,14 @@ def main() -> None:
     parser.add_argument("directory", nargs="?", type=Path, default=DEFAULT_PARENT / "reproduce")
     directory = parser.parse_args().directory
     new = list(rows_below(directory))
+    claimed = {claim.text for claims in _claims().values() for claim in claims}
     if not new:
         raise SystemExit(
             f"{directory}: no run directory below it has a published number: run `netwarp"
             " reproduce rfc-9438` first, or name the directory that it wrote"
         )
-    rows = sorted(with_kept(new, kept_rows()), key=lambda row: ORDER.get(row.word, 1))
+    kept_ones = [row for row in kept_rows() if row.text in claimed]
+    rows = sorted(with_kept(new, kept_ones), key=lambda row: ORDER.get(row.word, 1))
     kept = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
     ROWS.write_text(kept, encoding="utf-8")
     (DOCS / "validation.md").write_text(page(rows, not_run(rows)), encoding="utf-8")
