@@ -104,7 +104,8 @@ def send() -> None:
 def sample(connection: socket.socket, start: float) -> None:
     """Sample TCP_INFO during the time that counts, and print what it says."""
     time.sleep(start + SECONDS - 1 - COUNTED_S - time.monotonic())
-    acked, rates, begin = [], [], time.monotonic()
+    acked, rates = [], []
+    begin = end = time.monotonic()
     while time.monotonic() < start + SECONDS - 1:
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
         acked.append(struct.unpack_from("Q", info, BYTES_ACKED)[0])

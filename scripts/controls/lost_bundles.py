@@ -21,11 +21,17 @@ BLOCK = 1 << 16
 
 
 def main() -> None:
-    """Build the link, send for a little longer than is counted, and print the rate."""
-    if sys.argv[1] in ADDRESSES:
-        receive() if sys.argv[1] == "receiver" else send()
-        return
-    rate, loss, *single = sys.argv[1:]
+    """Measure, or be one of both ends."""
+    if sys.argv[1] == "receiver":
+        receive()
+    elif sys.argv[1] == "sender":
+        send()
+    else:
+        carry(*sys.argv[1:])
+
+
+def carry(rate: str, loss: str, *single: str) -> None:
+    """Build the link, and send over it for a little longer than is counted."""
     build(rate, loss, is_single=bool(single))
     receiver = subprocess.Popen(["ip", "netns", "exec", "receiver", sys.argv[0], "receiver"])
     time.sleep(0.2)
@@ -67,7 +73,8 @@ def receive() -> None:
     """Note each second what has come, and print the mean rate between first and last note."""
     connection, _ = socket.create_server((ADDRESSES["receiver"], PORT)).accept()
     connection.settimeout(0.5)
-    came, notes, start = 0, [], time.monotonic()
+    came, start = 0, time.monotonic()
+    notes: list[int] = []
     while len(notes) < SECONDS:
         with contextlib.suppress(TimeoutError):
             came += len(connection.recv(BLOCK))
