@@ -19,6 +19,8 @@ from netwarp.wire import (
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MS = 1_000_000
+END_NS = 10**18
+"""Later than all samples."""
 JOB: Job = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
 SAMPLES = [
     each
@@ -79,7 +81,7 @@ def seen(
     ],
 )
 def test_each_share_is_of_its_limit(records: list[Record], expected: dict[str, float]) -> None:
-    found = limited_shares(JOB, records)
+    found = limited_shares(JOB, records, END_NS)
     assert found == pytest.approx(dict.fromkeys(LIMITS, 0.0) | expected)
 
 
@@ -87,9 +89,17 @@ def test_each_share_is_of_its_limit(records: list[Record], expected: dict[str, f
 def test_who_paces_is_limited_by_it_while_the_window_has_room(room: int, limit: Limit) -> None:
     records = read_records(GOLDEN / "records-bulk-quic.jsonl")
     paced = [each for each in records if isinstance(each, Connection)]
-    found = limited_shares(JOB, [*paced, *seen(busy_ms=100, room=room)])
+    found = limited_shares(JOB, [*paced, *seen(busy_ms=100, room=room)], END_NS)
     assert found == pytest.approx(dict.fromkeys(LIMITS, 0.0) | {limit: 1.0})
 
 
 def test_a_run_without_connections_says_nothing() -> None:
-    assert limited_shares(JOB, []) is None
+    assert limited_shares(JOB, [], END_NS) is None
+
+
+def test_of_an_interval_that_goes_beyond_the_last_byte_the_time_until_then_counts() -> None:
+    records = seen(busy_ms=40, rwnd_ms=30)
+    begin_ns = min(each.at_ns[0] for each in records if isinstance(each, ConnectionSamples))
+    whole = limited_shares(JOB, records, END_NS)
+    assert limited_shares(JOB, records, begin_ns + 50 * MS) == pytest.approx(whole)
+    assert limited_shares(JOB, records, begin_ns) is None, "all of it is after the end"

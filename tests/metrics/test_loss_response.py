@@ -6,7 +6,16 @@ import pytest
 
 from netwarp.measure.run_records import RunRecords
 from netwarp.metrics import METRICS
-from netwarp.wire import Calibration, Job, QueueSamples, Record, job_from_json, read_records
+from netwarp.wire import (
+    Calibration,
+    Job,
+    NoLoss,
+    QueueSamples,
+    RandomLoss,
+    Record,
+    job_from_json,
+    read_records,
+)
 from netwarp.workloads import workload_of
 from support import GOLDEN
 
@@ -17,10 +26,12 @@ STEP_MS = 10
 
 @pytest.fixture
 def job() -> Job:
-    """50 ms each way, without a limit of rate."""
+    """50 ms each way, without a limit of rate or a loss."""
     read = job_from_json((GOLDEN / "job-bulk-quic.json").read_text())
     down, up = (
-        getattr(read.paths[0], way).model_copy(update={"rate_bit_s": None, "delay_ns": 50 * MS})
+        getattr(read.paths[0], way).model_copy(
+            update={"rate_bit_s": None, "delay_ns": 50 * MS, "loss": NoLoss(kind="none")}
+        )
         for way in ("down", "up")
     )
     path = read.paths[0].model_copy(update={"down": down, "up": up})
@@ -75,3 +86,33 @@ def test_the_overshoot_ends_with_a_round_trip_without_a_drop(job: Job) -> None:
     assert measured("slow_start_overshoot_packets", job, seen) == 12
     assert measured("slow_start_overshoot_packets", job, seen, lost_packets=1) is None
     assert measured("slow_start_overshoot_packets", job, samples([(2000, 1)], {})) == 0
+
+
+def test_samples_that_are_far_apart_say_nothing_of_one_round_trip(job: Job) -> None:
+    seen = samples([(1150, 1000), (1250, 300), (2000, 700)], {1000: 1})
+    thinned = seen.model_copy(
+        update={
+            name: tuple(
+                value
+                for at_ns, value in zip(seen.at_ns, getattr(seen, name), strict=True)
+                if at_ns % (500 * MS) == 0
+            )
+            for name in (
+                "at_ns",
+                "sent_bytes",
+                "backlog_bytes",
+                "backlog_packets",
+                "dropped_packets",
+            )
+        }
+    )
+    assert measured("loss_response_ratio", job, thinned, 1) is None
+
+
+def test_what_overflows_is_not_told_where_losses_are_asked_for(job: Job) -> None:
+    seen = samples([(2000, 1000)], {300: 5})
+    assert measured("slow_start_overshoot_packets", job, seen) == 5
+    loss = RandomLoss(kind="random", ratio=0.01, correlation=0)
+    lossy = job.paths[0].down.model_copy(update={"loss": loss})
+    asked = job.model_copy(update={"paths": (job.paths[0].model_copy(update={"down": lossy}),)})
+    assert measured("slow_start_overshoot_packets", asked, seen) is None

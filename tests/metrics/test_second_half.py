@@ -20,6 +20,9 @@ from netwarp.wire import (
 )
 from netwarp.workloads import workload_of
 
+COLUMNS = (
+    "at_ns", "sent_bytes", "backlog_bytes", "backlog_packets", "dropped_packets", "marked_packets",
+)  # fmt: skip
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
@@ -27,8 +30,9 @@ def test_a_mean_over_time_weights_samples_by_their_distance() -> None:
     # 10 for 1 s, then 30 for 9 s, with a jump between: not the mean of the samples, 20.
     times, values = (0, 10, 11, 100), (10, 10, 30, 30)
     assert mean_between(times, values, 0, 100) == pytest.approx((100 + 20 + 89 * 30) / 100)
-    assert mean_between(times, values, 5, 100) == pytest.approx((20 + 89 * 30) / 90)
-    assert mean_between(times, values, 50, 100) is None, "one sample is no mean over time"
+    assert mean_between(times, values, 5, 100) == pytest.approx((50 + 20 + 89 * 30) / 95)
+    assert mean_between(times, values, 50, 200) == pytest.approx(30), "known until 100"
+    assert mean_between(times, values, 100, 200) is None, "nothing is known there"
     assert mean_between((7, 7), (10, 30), 0, 100) is None, "nor are two at one instant"
 
 
@@ -87,3 +91,8 @@ def test_the_flight_size_is_what_passes_the_bottleneck_in_a_round_trip_time() ->
     found = flight(RunRecords(job, [*records, seen], workload_of(job)))
     assert found == pytest.approx(packets * 0.1e9 / ((end_ns - start_ns) / 2), rel=1e-6)
     assert flight(RunRecords(job, records, workload_of(job))) is None, "nothing was sampled"
+    # Without the last sample what is known ends a quarter earlier.
+    cut = seen.model_copy(update={name: getattr(seen, name)[:-1] for name in COLUMNS})
+    found = flight(RunRecords(job, [*records, cut], workload_of(job)))
+    packets = 2_000_000 / 1_200 + 2
+    assert found == pytest.approx(packets * 0.1e9 / ((end_ns - start_ns) / 4), rel=1e-6)

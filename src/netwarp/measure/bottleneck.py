@@ -23,16 +23,18 @@ class Bottleneck:
     job: Job
     records: Sequence[Record]
     sampled: tuple[QueueSamples, ...]
+    end_ns: int
+    """When the run's last byte arrived."""
 
     @classmethod
-    def of(cls, job: Job, records: Sequence[Record]) -> Bottleneck | None:
+    def of(cls, job: Job, records: Sequence[Record], end_ns: int) -> Bottleneck | None:
         """Return the bottlenecks of a run from its samples; None if it has no samples."""
         found = tuple(
             each
             for each in records
             if isinstance(each, QueueSamples) and each.direction == job.direction and each.at_ns
         )
-        return cls(job, records, found) if found else None
+        return cls(job, records, found, end_ns) if found else None
 
     def delay_ns(self, at_ns: int, way: Way) -> int:
         """Return the delay of the first path without queueing at a time, in ns."""
@@ -73,12 +75,15 @@ class Bottleneck:
 
     def _sent_bytes(self, samples: QueueSamples, at_ns: int) -> float:
         """Return the bytes that a bottleneck had sent at a time, interpolated linearly between
-        samples. After the last sample, all remaining bytes of the run count as sent.
+        samples, and between the last one and the run's end, by which all were sent.
         """
         if at_ns < samples.at_ns[0]:
             return 0.0
-        sent = sent_bytes_at(samples, at_ns)
-        return sent if at_ns <= samples.at_ns[-1] else max(sent, self._whole_bytes(samples))
+        sent, last_ns = sent_bytes_at(samples, at_ns), samples.at_ns[-1]
+        if at_ns <= last_ns:
+            return sent
+        passed = min(1.0, (at_ns - last_ns) / max(1, self.end_ns - last_ns))
+        return sent + passed * max(0.0, self._whole_bytes(samples) - sent)
 
     def _whole_bytes(self, samples: QueueSamples) -> int:
         counted = (

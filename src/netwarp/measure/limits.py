@@ -21,9 +21,16 @@ Limit = Literal["application", "rwnd", "sndbuf", "link", "pacing", "cwnd"]
 LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
-def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float] | None:
-    """Return the share of a sender's time for each limit; None if no connection was sampled
-    twice.
+def limited_shares(
+    job: Job, records: Sequence[Record], end_ns: int
+) -> Mapping[Limit, float] | None:
+    """Return the share of a sender's time for each limit; None if no connection was sampled twice.
+
+    Args:
+        job: the run's job.
+        records: its records.
+        end_ns: when the last byte arrived; of an interval between samples the time until then
+            counts.
     """
     delays = queue_delays(job, records, job.direction)
     delay_at = dict(zip(delays.at_ns, delays.delay_ns, strict=True))
@@ -38,17 +45,18 @@ def limited_shares(job: Job, records: Sequence[Record]) -> Mapping[Limit, float]
             continue
         for before, after in pairwise(range(len(each.at_ns))):
             lasted_ns = each.at_ns[after] - each.at_ns[before]
+            counted = min(1.0, max(0.0, (end_ns - each.at_ns[before]) / max(1, lasted_ns)))
             busy_ns = min(each.busy_ns[after] - each.busy_ns[before], lasted_ns)
             rwnd_ns = min(each.rwnd_limited_ns[after] - each.rwnd_limited_ns[before], busy_ns)
             sndbuf_ns = min(
                 each.sndbuf_limited_ns[after] - each.sndbuf_limited_ns[before], busy_ns - rwnd_ns
             )
-            spent["application"] += lasted_ns - busy_ns
-            spent["rwnd"] += rwnd_ns
-            spent["sndbuf"] += sndbuf_ns
+            spent["application"] += counted * (lasted_ns - busy_ns)
+            spent["rwnd"] += counted * rwnd_ns
+            spent["sndbuf"] += counted * sndbuf_ns
             for index in (before, after):
                 own = _own_limit(each, index, queued=queued, paced=paced, path=path)
-                spent[own] += (busy_ns - rwnd_ns - sndbuf_ns) / 2
+                spent[own] += counted * (busy_ns - rwnd_ns - sndbuf_ns) / 2
     whole_ns = sum(spent.values())
     return {limit: spent[limit] / whole_ns for limit in LIMITS} if whole_ns else None
 

@@ -80,7 +80,7 @@ def attribution(run: RunRecords) -> Attribution | None:
     if run.job.names_workloads or run.job.network is not None:
         return None
     dialled = connections(run.measured, "client")
-    bottleneck = Bottleneck.of(run.job, run.records)
+    bottleneck = Bottleneck.of(run.job, run.records, run.whole_span_ns[1])
     if bottleneck is None or not dialled or run.span_ns[1] <= run.span_ns[0]:
         return None
     return _Transfer(run, dialled, bottleneck).attribution
@@ -177,18 +177,17 @@ class _Transfer:
         ]
         if not began:
             return
-        up_ns = self.bottleneck.delay_ns(self.until_ns, "up")
+        is_download = of_sender == "server"
+        asked_ns = self.bottleneck.delay_ns(self.until_ns, "up") if is_download else 0
         arrived_ns = min((each.first_byte_ns for each in self.run.received), default=0)
         # If a client that moved repeats a request, the server's record covers only the last part.
         if 0 < arrived_ns < min(began):
-            asked_ns = self.until_ns + (up_ns if of_sender == "server" else 0)
-            began = [min(asked_ns, arrived_ns)]
-        if of_sender == "server":
-            repeated = any(each.stats.retransmitted_packets for each in self.dialled)
-            left_ns = max(0, min(began) - self.until_ns - up_ns)
-            dials = {} if repeated else self._dialling(self.until_ns, min(began), left_ns)
-            rest: Cause = "timeout" if repeated else "application"
-            self._add(min(began), {"propagation": up_ns, **dials}, rest)
+            began = [min(self.until_ns + asked_ns, arrived_ns)]
+        repeated = is_download and any(each.stats.retransmitted_packets for each in self.dialled)
+        left_ns = max(0, min(began) - self.until_ns - asked_ns)
+        dials = {} if repeated else self._dialling(self.until_ns, min(began), left_ns)
+        rest: Cause = "timeout" if repeated else "application"
+        self._add(min(began), {"propagation": asked_ns, **dials}, rest)
         delay_ns = self.bottleneck.delay_ns(min(began), "content")
         self._add(min(began) + delay_ns, {"propagation": delay_ns}, "application")
 

@@ -19,7 +19,7 @@ _WORDS: Mapping[Limit, tuple[str, str]] = {
 
 
 def _shares(run: RunRecords) -> Mapping[Limit, float] | None:
-    return limited_shares(run.job, run.records)
+    return limited_shares(run.job, run.records, run.whole_span_ns[1])
 
 
 def limit_metric(limit: Limit) -> str:

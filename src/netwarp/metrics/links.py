@@ -44,7 +44,8 @@ LINK_METRICS = (
     *_link_metric(
         "utilisation_ratio", "ratio", "higher", "Utilisation",
         "Bits that a link delivered, Ethernet headers counted, divided by those that its rate could"
-        " have carried from the start of the first workload to the end of the last. Missing where"
+        " have carried from the start of the first workload to the end of the last; what follows"
+        " counts too, so it can exceed 1. Missing where"
         " the rate is unlimited or changes.", "calibration",
     ),
     *_link_metric(

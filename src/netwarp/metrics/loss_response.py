@@ -7,7 +7,7 @@ exist for every implementation of a transport.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 
 from netwarp.measure.metric import Metric
@@ -23,6 +23,8 @@ AFTER_RTTS = (3.0, 4.0)
 """Begin and end, in round-trip times after a loss, of the window in which the bottleneck sends what
 the sender sent after it had repaired the loss: the sender learns of it after one round-trip time,
 and has reduced its window after another."""
+LEAST_SAMPLES = 2
+"""Least number of samples within a window that tell what was sent in it."""
 
 
 def _samples(run: RunRecords) -> QueueSamples | None:
@@ -51,12 +53,15 @@ def _rtt_ns(rtts: Delays, at_ns: int) -> float:
     return rtts.delay_ns[place]
 
 
+def _samples_within(samples: QueueSamples, since_ns: float, until_ns: float) -> int:
+    return bisect_right(samples.at_ns, until_ns) - bisect_left(samples.at_ns, since_ns)
+
+
 def _overshoot(run: RunRecords) -> float | None:
-    samples, lost = (
-        _samples(run),
-        sum(each.lost_packets or 0 for each in run.calibration(run.job.direction)),
-    )
-    if samples is None or lost or run.job.network is not None:
+    samples = _samples(run)
+    asked = any(getattr(each, run.job.direction).loss.kind != "none" for each in run.job.paths)
+    lost = sum(each.lost_packets or 0 for each in run.calibration(run.job.direction))
+    if samples is None or asked or lost or run.job.network is not None:
         return None
     drops, rtts = _drops(samples), rtts_under_load(run.job, run.records)
     if not drops:
@@ -80,10 +85,15 @@ def _response(run: RunRecords) -> float | None:
     is_alone = now - before == 1 and lost_ns - earlier_ns > AFTER_RTTS[1] * rtt_ns
     if not is_alone or lost_ns + AFTER_RTTS[1] * rtt_ns > run.whole_span_ns[1]:
         return None
+    windows = [
+        (lost_ns + begin * rtt_ns, lost_ns + end * rtt_ns)
+        for begin, end in (BEFORE_RTTS, AFTER_RTTS)
+    ]
+    if any(_samples_within(samples, *window) < LEAST_SAMPLES for window in windows):
+        return None
     full, reduced = (
-        sent_bytes_at(samples, lost_ns + rtts[1] * rtt_ns)
-        - sent_bytes_at(samples, lost_ns + rtts[0] * rtt_ns)
-        for rtts in (BEFORE_RTTS, AFTER_RTTS)
+        sent_bytes_at(samples, until_ns) - sent_bytes_at(samples, since_ns)
+        for since_ns, until_ns in windows
     )
     return reduced / full if full else None
 
@@ -101,6 +111,7 @@ LOSS_RESPONSE_METRICS = (
         "What is sent in a round-trip time once the run's last loss is repaired, over what is sent"
         " in one before the sender can know of it: the multiplicative decrease. Missing unless that"
         " loss is a single packet with four round-trip times without another before it and of"
-        " content after it.", "queue_samples", _response,
+        " content after it, and samples are half a round-trip time apart or less.",
+        "queue_samples", _response,
     ),
 )  # fmt: skip

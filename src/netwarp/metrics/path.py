@@ -124,7 +124,8 @@ def _of_direction(direction: Direction) -> tuple[Metric, ...]:
         ),
         Metric(
             f"path_rate_{direction}_bit_s", "bit/s", "neither", f"Rate of the path, {way}",
-            f"Delivered frames' bits per second, from connect until the last byte, {way}.",
+            f"Delivered frames' bits, those after the last byte too (of segments that a player no"
+            f" longer wants, farewells), over the time from connect until that byte, {way}.",
             "calibration", partial(_rate_bit_s, direction=direction),
         ),
     )  # fmt: skip

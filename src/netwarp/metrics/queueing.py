@@ -18,8 +18,9 @@ _LATENCIES = (
 )
 """Metrics that are all printed if one of them is a main metric of the study."""
 _WHOSE = (
-    " Everything that is queued counts, and all of the packet that is being transmitted. Behind a"
-    " discipline with a queue for each flow (fq, fq_codel, cake) it is therefore that of the flows"
+    " Each sample stands for half the time to its neighbours; before the first and after the last"
+    " one nothing counts. Everything that is queued counts, and all of the packet that is being"
+    " transmitted. Behind a discipline with a queue for each flow (fq, fq_codel, cake) it is therefore that of the flows"
     " that fill the queue, and another flow waits less: a ping beside them (`rr`) measures how"
     " long."
 )

@@ -22,17 +22,28 @@ def mean_between(
 ) -> float | None:
     """Return the mean, between two times, of a value that is sampled and linear in between.
 
-    None if there are fewer than two samples in this time, or all are of the same instant.
+    Before the first sample and after the last one it is not known, and that time does not count;
+    None if nothing else is left.
     """
-    inside = [
-        (at, value)
-        for at, value in zip(at_ns, values, strict=True)
-        if since_ns <= at <= until_ns
-    ]  # fmt: skip
-    if len(inside) < 2 or inside[0][0] == inside[-1][0]:
+    if not at_ns:
         return None
-    area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(inside))
-    return area / (inside[-1][0] - inside[0][0])
+    since_ns, until_ns = max(since_ns, at_ns[0]), min(until_ns, at_ns[-1])
+    if since_ns >= until_ns:
+        return None
+    inside = [at for at in at_ns if since_ns < at < until_ns]
+    points = [(at, _value_at(at_ns, values, at)) for at in (since_ns, *inside, until_ns)]
+    area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(points))
+    return area / (until_ns - since_ns)
+
+
+def _value_at(at_ns: Sequence[int], values: Sequence[float], when_ns: int) -> float:
+    """Return a sampled value at a time from the first to the last sample, linear in between."""
+    after = min(bisect_right(at_ns, when_ns), len(at_ns) - 1)
+    (begin_ns, first), (end_ns, second) = (
+        (at_ns[place], values[place]) for place in (after - 1, after)
+    )
+    passed = (when_ns - begin_ns) / (end_ns - begin_ns) if end_ns > begin_ns else 1.0
+    return first + passed * (second - first)
 
 
 def _second_half_ns(run: RunRecords) -> tuple[int, int]:
@@ -63,17 +74,19 @@ def _goodput_bit_s(run: RunRecords) -> float | None:
 
 
 def _flight_packets(run: RunRecords) -> float | None:
-    since_ns, until_ns = span_ns = _second_half_ns(run)
+    since_ns, until_ns = _second_half_ns(run)
     samples = queue_samples(run.records, run.job.direction)
     counts = [each for each in run.calibration(run.job.direction) if each.path == 0]
-    rtts = rtts_under_load(run.job, run.records).within(span_ns)
-    rtt_ns = mean_between(rtts.at_ns, rtts.delay_ns, *span_ns)
+    rtts = rtts_under_load(run.job, run.records)
+    rtt_ns = mean_between(rtts.at_ns, rtts.delay_ns, since_ns, until_ns)
     if samples is None or rtt_ns is None or not counts or not counts[0].delivered_packets:
         return None
+    # What is sent after the last sample is in none of them.
+    since_ns, until_ns = max(since_ns, samples.at_ns[0]), min(until_ns, samples.at_ns[-1])
     packet_bytes = counts[0].delivered_bytes / counts[0].delivered_packets
     sent_bytes = sent_bytes_at(samples, until_ns) - sent_bytes_at(samples, since_ns)
-    first, last = (bisect_right(samples.at_ns, at_ns) - 1 for at_ns in span_ns)
-    dropped = samples.dropped_packets[last] - samples.dropped_packets[max(first, 0)]
+    first, last = (bisect_right(samples.at_ns, at_ns) - 1 for at_ns in (since_ns, until_ns))
+    dropped = samples.dropped_packets[last] - samples.dropped_packets[first]
     return (sent_bytes / packet_bytes + dropped) * rtt_ns / (until_ns - since_ns)
 
 
@@ -88,10 +101,10 @@ SECOND_HALF_METRICS = (
     Metric(
         "flight_packets_second_half", "packets", "neither", "Flight size, second half",
         "Packets of the mean size that pass the first path's bottleneck towards the receiver in a"
-        " round-trip time, or are dropped there, from the middle of the run to its end, of all"
-        " connections together: the mean congestion window of a sender that nothing else limits,"
-        " also of one that does not report it. Missing in a network of several hosts.",
-        "queue_samples", _flight_packets,
+        " round-trip time, or are dropped there, from the middle of the run to its last sample, of"
+        " all connections together: the mean congestion window of a sender that nothing else"
+        " limits, also of one that does not report it. Missing in a network of several hosts.",
+        "queue_samples", _flight_packets, is_mean=True,
     ),
     Metric(
         "goodput_bit_s_second_half", "bit/s", "higher", "Goodput, second half",

@@ -4,7 +4,7 @@ from functools import partial
 
 from netwarp.measure.metric import SHORTER, Metric
 from netwarp.measure.run_records import RunRecords, total
-from netwarp.measure.select import SIDES
+from netwarp.measure.select import SIDES, connections
 from netwarp.transports import TRANSPORTS
 from netwarp.units import seconds
 from netwarp.wire import Connection, Side
@@ -12,8 +12,17 @@ from netwarp.wire import Connection, Side
 _CPU = "in its own code and in the kernel's; real time only"
 
 
+def _counted(run: RunRecords, counter: str) -> int | None:
+    """Return a counter of all connections together; None if a server's end that a client which
+    moved has abandoned was never closed, and so is not counted.
+    """
+    if run.given_up and len(run.sender_stats) < len(connections(run.measured, "client")):
+        return None
+    return total(getattr(each, counter) for each in run.sender_stats)
+
+
 def _seconds(run: RunRecords, counter: str) -> float | None:
-    return seconds(total(getattr(each, counter) for each in run.sender_stats))
+    return seconds(_counted(run, counter))
 
 
 def _cpu_s(run: RunRecords, side: Side) -> float | None:
@@ -37,8 +46,9 @@ def _plain_tcp_connections(run: RunRecords) -> float | None:
 STACK_METRICS = (
     Metric(
         "retransmitted_packets", "packets", "lower", "Retransmitted packets",
-        "As the sender's stack counts them.", "connection",
-        lambda run: total(each.retransmitted_packets for each in run.sender_stats),
+        "As the sender's stack counts them. Missing, as all its counters, where a client that moved"
+        " left connections behind whose ends at the server were never closed.", "connection",
+        partial(_counted, counter="retransmitted_packets"),
         head="retransm.", in_report=True,
     ),
     Metric(

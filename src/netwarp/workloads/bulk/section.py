@@ -80,7 +80,8 @@ class BulkSection(WorkloadSection):
     the runner passes. Only for stacks with the runner's interface; the path is the study's."""
     transfers: Count = 1
     """Number of times that the content is sent in a run, each time on new connections. Metrics are
-    those of the last transfer, which may resume sessions of the first."""
+    those of the last transfer, which may resume sessions of the first; those of paths, packets and
+    queues are of the whole run."""
 
     @property
     def content_direction(self) -> Direction:

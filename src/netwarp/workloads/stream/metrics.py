@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netwarp.measure.metric import FASTER, SHORTER, Metric
+from netwarp.measure.ranks import nearest_rank
 from netwarp.measure.run_records import RunRecords
 from netwarp.units import NS_PER_S
 from netwarp.wire import CutSegment, Player, Segment, Stream, Switch
@@ -82,7 +83,7 @@ def _loading_delay_with_cut_s(run: RunRecords) -> float | None:
 
 def _loading_delay_quantile_s(run: RunRecords, share: float) -> float | None:
     loading_s = run.computed_once(_session_of).loading_s
-    return _quantile(loading_s, share) if loading_s else None
+    return nearest_rank(share, loading_s) if loading_s else None
 
 
 def _cut_ratio(run: RunRecords) -> float | None:
@@ -135,14 +136,6 @@ def _media_rate_bit_s(run: RunRecords) -> float | None:
     return mean_bits * NS_PER_S / session.stream.segment_ns
 
 
-def _quantile(ascending: Sequence[float], share: float) -> float:
-    """Return a quantile of values by linear interpolation (type 7 of Hyndman and Fan 1996)."""
-    place = share * (len(ascending) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ascending) - 1)
-    return ascending[below] + (place - below) * (ascending[above] - ascending[below])
-
-
 STREAM_METRICS = (
     Metric(
         "loading_delay_s", "s", "lower", "Loading delay",
@@ -187,7 +180,8 @@ STREAM_METRICS = (
     ),
     Metric(
         "seek_to_play_s", "s", "lower", "From seek to play",
-        "From a seek until the player plays again; mean. This wait is not a stall.",
+        "From a seek until the player plays again; mean over the seeks after which it did before"
+        " the next one. This wait is not a stall.",
         "player", _seek_to_play_s, FASTER, in_report=True,
     ),
     Metric(
