@@ -20,9 +20,9 @@ _LATENCIES = (
 _WHOSE = (
     " Each sample stands for half the time to its neighbours; before the first and after the last"
     " one nothing counts. Everything that is queued counts, and all of the packet that is being"
-    " transmitted. Behind a discipline with a queue for each flow (fq, fq_codel, cake) it is therefore that of the flows"
-    " that fill the queue, and another flow waits less: a ping beside them (`rr`) measures how"
-    " long."
+    " transmitted. Behind a discipline with a queue for each flow (fq, fq_codel, cake) it is"
+    " therefore that of the flows that fill the queue, and another flow waits less: a ping beside"
+    " them (`rr`) measures how long."
 )
 _SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
