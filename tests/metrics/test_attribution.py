@@ -209,6 +209,49 @@ def test_connections_dialled_one_by_one_are_the_cause_and_not_the_application() 
     assert (of_tls["handshake"], of_tls.get("application", 0)) == pytest.approx((400, 0))
 
 
+def mirrored(records: list[Record]) -> list[Record]:
+    """Return records of an upload in place of those of a download."""
+    other = {"server": "client", "client": "server", "down": "up", "up": "down"}
+    made = []
+    for each in records:
+        swapped = {
+            name: other[getattr(each, name)]
+            for name in ("side", "direction")
+            if getattr(each, name, None) in other
+        }
+        made.append(each.model_copy(update=swapped))
+    return made
+
+
+def test_connections_that_an_uploader_dials_one_by_one_are_not_the_application() -> None:
+    download = job()
+    path = download.paths[0]
+    swapped = path.model_copy(update={"down": path.up, "up": path.down})
+    workload = download.only.workload.model_copy(update={"direction": "up"})
+    upload = download.with_only(workload=workload).model_copy(update={"paths": (swapped,)})
+    records = mirrored(transfer(1_000_000, asked_ms=300))
+    (first,) = (each for each in records if isinstance(each, Connection) and each.side == "client")
+    later = [
+        first.model_copy(
+            update={"connection": n, "start_ns": n * 100 * MS, "connected_ns": (n + 1) * 100 * MS}
+        )
+        for n in (1, 2, 3)
+    ]
+    made = told_ms(found([*records, *later], upload))
+    assert (made["connecting"], made.get("application", 0)) == pytest.approx((400, 0))
+
+
+def test_a_server_whose_first_end_has_no_record_does_not_lengthen_the_handshake() -> None:
+    records = [
+        each.model_copy(update={"start_ns": 900 * MS})
+        if isinstance(each, Connection) and each.side == "server"
+        else each
+        for each in transfer(1_000_000, connect_ms=200)
+    ]
+    made = told_ms(found(records, job("tls")))
+    assert (made["connecting"], made["handshake"]) == pytest.approx((100, 100))
+
+
 def test_a_sender_that_nothing_counts_was_busy_until_its_last_byte() -> None:
     ended = transfer(
         0, unacked_bytes=(14_000, 14_000, 0), busy_ns=(0, 500 * MS, 500 * MS),

@@ -139,13 +139,18 @@ class _Transfer:
 
     def _tcp_connected_ns(self) -> int | None:
         """Return when the client's TCP handshake below TLS was complete, in ns: one delay from
-        client to server before the server accepted. None without TLS over TCP.
+        client to server before the server accepted, or a round-trip time after the start if the
+        server's end has no record, as of a connection that the client left when it moved. None
+        without TLS over TCP.
         """
         accepted = connections(self.run.measured, "server")
         if not (self._traits.is_encrypted and self._traits.runs_over_tcp and accepted):
             return None
         up_ns = self.bottleneck.delay_ns(self.start_ns, "up")
-        return min(each.start_ns for each in accepted) - up_ns
+        crossed_ns = min(each.start_ns for each in accepted) - up_ns
+        if crossed_ns <= min(each.connected_ns for each in self.dialled):
+            return crossed_ns
+        return self.start_ns + self.bottleneck.delay_ns(self.start_ns, "both")
 
     def _round_trips(self, until_ns: int, own: Cause, rtt_ns: int) -> None:
         """Add the time of a handshake. Time beyond whole round trips is attributed to a time-out if
