@@ -13,6 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,12 @@ def main() -> None:
     parser.add_argument("directory", nargs="?", type=Path, default=DEFAULT_PARENT / "reproduce")
     directory = parser.parse_args().directory
     new = list(rows_below(directory))
-    claimed = {claim.text for claims in _claims().values() for claim in claims}
     if not new:
         raise SystemExit(
             f"{directory}: no run directory below it has a published number: run `netwarp"
             " reproduce rfc-9438` first, or name the directory that it wrote"
         )
+    claimed = {claim.text for claims in _claims().values() for claim in claims}
     kept_ones = [row for row in kept_rows() if row.text in claimed]
     rows = sorted(with_kept(new, kept_ones), key=lambda row: ORDER.get(row.word, 1))
     kept = "".join(f"{json.dumps(asdict(row), ensure_ascii=False)}\n" for row in rows)
@@ -191,6 +192,7 @@ def not_run(rows: Sequence[Row]) -> Mapping[str, int]:
     return {name: counted for name, counted in left.items() if counted}
 
 
+@cache
 def _claims() -> Mapping[str, Sequence[Claim]]:
     """Return all claims that have a published number, by their sources' names."""
     return {

@@ -74,16 +74,20 @@ def queue_samples(
     return next(found, None)
 
 
-def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
-    """Return the bytes that a bottleneck had sent at a time, interpolated linearly between samples.
-    Before the first sample and after the last one, that sample's count is returned.
+def value_at(at_ns: Sequence[int], values: Sequence[float], when_ns: float) -> float:
+    """Return a sampled value at a time, interpolated linearly between samples. Before the first
+    sample and after the last one, that sample's value is returned.
     """
-    times, sent = samples.at_ns, samples.sent_bytes
-    place = bisect_right(times, at_ns)
-    if place in (0, len(times)):
-        return float(sent[0 if place == 0 else -1])
-    passed = (at_ns - times[place - 1]) / (times[place] - times[place - 1])
-    return sent[place - 1] + passed * (sent[place] - sent[place - 1])
+    place = bisect_right(at_ns, when_ns)
+    if place in (0, len(at_ns)):
+        return float(values[0 if place == 0 else -1])
+    passed = (when_ns - at_ns[place - 1]) / (at_ns[place] - at_ns[place - 1])
+    return values[place - 1] + passed * (values[place] - values[place - 1])
+
+
+def sent_bytes_at(samples: QueueSamples, at_ns: float) -> float:
+    """Return the bytes that a bottleneck had sent at a time, as :func:`value_at` has them."""
+    return value_at(samples.at_ns, samples.sent_bytes, at_ns)
 
 
 def queue_delays(

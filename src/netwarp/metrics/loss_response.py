@@ -111,7 +111,7 @@ LOSS_RESPONSE_METRICS = (
         "What is sent in a round-trip time once the run's last loss is repaired, over what is sent"
         " in one before the sender can know of it: the multiplicative decrease. Missing unless that"
         " loss is a single packet with four round-trip times without another before it and of"
-        " content after it, and samples are half a round-trip time apart or less.",
+        " content after it, and both times have two samples or more.",
         "queue_samples", _response,
     ),
 )  # fmt: skip

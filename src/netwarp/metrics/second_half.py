@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from netwarp.measure.metric import Metric
-from netwarp.measure.queueing import queue_samples, rtts_under_load, sent_bytes_at
+from netwarp.measure.queueing import queue_samples, rtts_under_load, sent_bytes_at, value_at
 from netwarp.measure.run_records import RunRecords
 from netwarp.measure.select import connections, sender
 from netwarp.measure.sharing import Arrived
@@ -30,20 +30,13 @@ def mean_between(
     since_ns, until_ns = max(since_ns, at_ns[0]), min(until_ns, at_ns[-1])
     if since_ns >= until_ns:
         return None
-    inside = [at for at in at_ns if since_ns < at < until_ns]
-    points = [(at, _value_at(at_ns, values, at)) for at in (since_ns, *inside, until_ns)]
+    inside = [
+        (at, value) for at, value in zip(at_ns, values, strict=True) if since_ns < at < until_ns
+    ]
+    first, last = ((at, value_at(at_ns, values, at)) for at in (since_ns, until_ns))
+    points = [first, *inside, last]
     area = sum((b - a) * (x + y) / 2 for (a, x), (b, y) in pairwise(points))
     return area / (until_ns - since_ns)
-
-
-def _value_at(at_ns: Sequence[int], values: Sequence[float], when_ns: int) -> float:
-    """Return a sampled value at a time from the first to the last sample, linear in between."""
-    after = min(bisect_right(at_ns, when_ns), len(at_ns) - 1)
-    (begin_ns, first), (end_ns, second) = (
-        (at_ns[place], values[place]) for place in (after - 1, after)
-    )
-    passed = (when_ns - begin_ns) / (end_ns - begin_ns) if end_ns > begin_ns else 1.0
-    return first + passed * (second - first)
 
 
 def _second_half_ns(run: RunRecords) -> tuple[int, int]:
