@@ -14,6 +14,7 @@ from netwarp.wire import (
     Calibration,
     Connection,
     ConnectionSamples,
+    GaveUp,
     Job,
     QueueSamples,
     Record,
@@ -300,3 +301,14 @@ def test_stretches_follow_one_another_and_add_up_to_the_nanosecond(name: str) ->
 def test_every_cause_has_a_text_a_colour_and_a_metric() -> None:
     assert len({text.colour for text in CAUSE_TEXTS.values()}) == len(CAUSE_TEXTS)
     assert {f"time_in_{cause}_ratio" for cause in CAUSE_TEXTS} < set(METRICS)
+
+
+def test_a_transfer_that_was_not_completed_has_no_causes() -> None:
+    records = transfer(sent_bytes=1_000_000)
+    assert attribution(RunRecords(job(), records, workload_of(job()))) is not None
+    gave_up = GaveUp(record="gave_up", side="client", at_ns=2000 * MS, cause="send: timed out")
+    without_receiver = [
+        each for each in records if not (isinstance(each, Transfer) and each.side == "client")
+    ]
+    for cut in ([*records, gave_up], without_receiver):
+        assert attribution(RunRecords(job(), cut, workload_of(job()))) is None

@@ -66,6 +66,12 @@ class ContentReader(Protocol):
         closed.
         """
 
+    def difference(self, job: Job, records: Sequence[Record]) -> str | None:
+        """Return how the records contradict a complete run, in words; None if they do not. By
+        default, no record is required.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class RunRecords:

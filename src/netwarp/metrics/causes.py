@@ -21,7 +21,7 @@ from netwarp.metrics.held_back import HeldBack, held_back
 from netwarp.metrics.redials import Redial, redials
 from netwarp.metrics.timer_waits import Span, joined, overlap_ns
 from netwarp.transports import TRANSPORTS, TransportTraits
-from netwarp.wire import Connection, Transfer
+from netwarp.wire import Connection, GaveUp, Transfer
 
 Cause = Literal[
     "connecting", "handshake", "application", "rwnd", "sndbuf", "slow_start", "avoidance",
@@ -75,15 +75,20 @@ class Attribution:
 
 def attribution(run: RunRecords) -> Attribution | None:
     """Attribute the time of a run of one workload; None if its bottleneck was not sampled, if it
-    has several workloads or hosts, or if no connection was recorded.
+    has several workloads or hosts, if no connection was recorded, or if it was not completed.
     """
-    if run.job.names_workloads or run.job.network is not None:
+    if run.job.names_workloads or run.job.network is not None or not _is_completed(run):
         return None
     dialled = connections(run.measured, "client")
     bottleneck = Bottleneck.of(run.job, run.records, run.whole_span_ns[1])
     if bottleneck is None or not dialled or run.span_ns[1] <= run.span_ns[0]:
         return None
     return _Transfer(run, dialled, bottleneck).attribution
+
+
+def _is_completed(run: RunRecords) -> bool:
+    """Return whether the records are of a whole transfer, of which the end is known."""
+    return not run.of_kind(GaveUp) and run.reader.difference(run.job, run.records) is None
 
 
 class _Transfer:
