@@ -10,6 +10,7 @@ a time-out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from netwarp.wire import ConnectionSamples
 
@@ -47,7 +48,8 @@ def stood_at_end(samples: ConnectionSamples, *, acks_packets: bool) -> Span | No
     What arrives later has been repeated, which no sample shows.
     """
     states, times = _states(samples, acks_packets=acks_packets), samples.at_ns
-    first = next(index for index, state in enumerate(states) if set(states[index:]) == {state})
+    same = takewhile(lambda state: state == states[-1], reversed(states))
+    first = len(states) - sum(1 for _ in same)
     since_ns = times[first] + samples.rtt_ns[first]
     is_waiting = samples.unacked_bytes[first] and samples.unacked_bytes[-1]
     if not (is_waiting and samples.has_sent_all[-1] and times[-1] > since_ns):
