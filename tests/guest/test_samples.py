@@ -34,6 +34,10 @@ def test_the_senders_connection_is_sampled_whatever_the_transport(
         assert sum(run.metrics[f"limited_by_{limit}_ratio"] for limit in ("link", "cwnd")) > 0.8
         if found.acked_bytes:
             assert 10e6 * 0.5 < found.acked_bytes[-1] < 10e6 * 1.1, run.transport
+        assert bool(found.delivery_rate_bit_s) == (run.transport in ("tcp", "tls")), run.transport
+        if found.delivery_rate_bit_s:
+            rate_bit_s = run.metrics["delivery_rate_bit_s_second_half"]
+            assert 0.85 < rate_bit_s / (20e6 * 1448 / 1500) < 1.01, "below what the link has"
         titles = {each.title.partition(" (")[0] for each in _timeline(run).sampled}
         assert {"Congestion window", "Smoothed RTT at the sender"} <= titles, run.transport
 

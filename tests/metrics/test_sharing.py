@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, shares
 from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
+from netwarp.metrics.competing import workload_views
 from netwarp.results import Results, RunResult
 from netwarp.results.harm import with_harm
-from netwarp.wire import Bulk, GaveUp, Goodput, OfWorkload, Transfer, job_from_json, read_records
+from netwarp.wire import (
+    Bulk,
+    ConnectionSamples,
+    GaveUp,
+    Goodput,
+    OfWorkload,
+    Record,
+    Transfer,
+    job_from_json,
+    read_records,
+)
 from support import GOLDEN
 
 SECOND = 1_000_000_000
+COLUMNS = (
+    "cwnd_bytes", "ssthresh_bytes", "rtt_ns", "unacked_bytes", "acked_bytes", "retrans_packets",
+    "pacing_rate_bit_s", "busy_ns", "rwnd_limited_ns", "sndbuf_limited_ns",
+)  # fmt: skip
 
 
 def arrived(*bytes_: int, step_ns: int = SECOND) -> Arrived:
@@ -82,6 +99,36 @@ def test_a_run_of_several_workloads_has_the_metrics_of_each() -> None:
     assert "goodput_bit_s" not in found, "there is none of all together"
     for name in found:
         assert metric_named(name).name == name
+
+
+def test_the_share_of_the_delivery_rate_is_that_of_the_means_of_its_samples() -> None:
+    job = job_from_json((GOLDEN / "job-competing.json").read_text())
+    kept: list[Record] = []
+    for each in read_records(GOLDEN / "records-competing.jsonl"):
+        if isinstance(each, ConnectionSamples):
+            sampled = each
+        else:
+            kept.append(each)
+    end_ns = min(view.span_ns[1] for view in workload_views(job, kept))
+    # The first sample is of the first half, and 0 is no estimate.
+    times = {"at_ns": tuple(end_ns - left_ns for left_ns in (end_ns, SECOND, 2000, 1000, 0))}
+    columns = dict.fromkeys(COLUMNS, (0,) * 5) | {"has_sent_all": (False,) * 5} | times
+    rates = {"one": (99, 30, 0, 30, 60), "two": (99, 10, 10, 10, 10)}
+
+    def shares_of(rates: Mapping[str, tuple[int, ...]]) -> list[float | None]:
+        samples = [
+            sampled.model_copy(
+                update=columns
+                | {"server_port": each.port, "delivery_rate_bit_s": rates[each.name or ""]}
+            )
+            for each in job.workloads
+        ]
+        found = metrics_from_records(job, [*kept[:-1], *samples, kept[-1]])
+        metric = "delivery_rate_share_ratio_second_half"
+        return [found.get(f"{each.name}.{metric}") for each in job.workloads]
+
+    assert shares_of(rates) == [pytest.approx(0.8), pytest.approx(0.2)], "40 and 10"
+    assert shares_of(rates | {"two": ()}) == [None, None], "its stack reports none"
 
 
 def test_a_workload_that_did_less_than_it_was_asked_fails_the_run_by_its_name() -> None:

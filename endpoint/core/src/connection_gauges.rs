@@ -102,6 +102,7 @@ impl Gauges {
             acked_bytes: Some(self.acked_bytes.load(Relaxed)),
             retrans_packets: self.lost_packets.load(Relaxed),
             pacing_rate_bit_s: paced_bit_s(cwnd_bytes, rtt_ns),
+            delivery_rate_bit_s: 0,
             limits: Limits::Now(activity),
             has_sent_all: has_sent_all && !is_waiting,
             repair: Repair::default(),

@@ -30,6 +30,9 @@ pub struct ConnectionState {
     pub retrans_packets: u64,
     /// The pacing rate, in bit/s; 0 where the stack does not pace.
     pub pacing_rate_bit_s: u64,
+    /// The stack's latest estimate of the rate at which the path delivers its payload, in bit/s; 0 before the first
+    /// estimate, and where the stack does not report one.
+    pub delivery_rate_bit_s: u64,
     /// What has limited the connection's sending rate.
     pub limits: Limits,
     /// Whether the application limits the sender: all that it has written has been sent, although congestion control

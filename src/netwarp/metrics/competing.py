@@ -15,7 +15,7 @@ from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.links import metrics_of_links
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
-from netwarp.metrics.second_half import SECOND_HALF_METRICS
+from netwarp.metrics.second_half import SECOND_HALF_METRICS, delivery_rate_bit_s
 from netwarp.metrics.slowdown import SLOWDOWN_INDEX, slowdown_index
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import COMPLETION_TIME_S, GAVE_UP, TIME_METRICS
@@ -49,6 +49,14 @@ SHARE_RATIO_SECOND_HALF = Metric(
     "Share of the content that arrived in the second half of the time in which all workloads were"
     " there.", "of_workload", unmeasured, head="share, 2nd half",
 )  # fmt: skip
+DELIVERY_RATE_SHARE_RATIO_SECOND_HALF = Metric(
+    "delivery_rate_share_ratio_second_half", "ratio", "neither",
+    "Share of the delivery rate, second half",
+    "Share of a workload in the sum of all workloads' mean delivery rates, as TCP estimates them"
+    " (`delivery_rate_bit_s_second_half`), in the second half of the time in which all were there."
+    " Missing if the stack of one does not report it.", "connection_samples", unmeasured,
+    head="share of delivery rate, 2nd half",
+)  # fmt: skip
 HARM_RATIO = Metric(
     "harm_ratio", "ratio", "lower", "Harm",
     "How much worse a workload did than in the run of the same replicate in which it was alone (the"
@@ -66,7 +74,10 @@ CONFORMANCE_RATIO = Metric(
     " are left out (Mishra, Lim, Leong, IMC 2022, as their program QUICbench does it, which counts"
     " packets where this counts content).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
-OF_ONE = (SHARE_RATIO, SHARE_RATIO_SECOND_HALF, HARM_RATIO, CONFORMANCE_RATIO)
+OF_ONE = (
+    SHARE_RATIO, SHARE_RATIO_SECOND_HALF, DELIVERY_RATE_SHARE_RATIO_SECOND_HALF, HARM_RATIO,
+    CONFORMANCE_RATIO,
+)  # fmt: skip
 """Metrics of each workload that describe how it shares the path."""
 SHARING_METRICS = (JAIN_INDEX, CONVERGENCE_TIME_S, *OF_ONE)
 OF_ALL = (*PATH_METRICS, *QUEUEING_METRICS)
@@ -298,6 +309,12 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
         for name, share in _by_name_in_study(sharing, shares(arrived, *counted_ns) or ()).items():
             yield f"{name}.{metric.name}", sum(share)
+    rates = [delivery_rate_bit_s(view.run, *half_ns) for view, _ in sharing]
+    reported = [rate for rate in rates if rate is not None]
+    if len(reported) == len(sharing):
+        metric, in_all = DELIVERY_RATE_SHARE_RATIO_SECOND_HALF, sum(reported)
+        for name, rates_of_one in _by_name_in_study(sharing, reported).items():
+            yield f"{name}.{metric.name}", sum(rates_of_one) / in_all
     for name, bytes_ in _by_name_in_study(sharing, came).items():
         if len(bytes_) > 1:
             yield f"{name}.{JAIN_INDEX.name}", jain_index(bytes_)

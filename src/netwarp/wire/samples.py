@@ -88,3 +88,7 @@ class ConnectionSamples(Wire):
     timeout_recoveries: tuple[U64, ...] = ()
     """Number of recoveries from time-outs that have begun (`tcpi_total_rto_recoveries`); empty if
     none had, and for SCTP and QUIC."""
+    delivery_rate_bit_s: tuple[U64, ...] = ()
+    """TCP's latest estimate of the rate at which the path delivers its payload, in bit/s
+    (`tcpi_delivery_rate`); 0 before the first estimate; empty for SCTP and QUIC, whose stacks do
+    not report one, and in older records."""

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use netwarp_core::addresses::Family;
 use netwarp_core::connection_gauges::SharedGauges;
-use netwarp_core::connection_sample::{Activity, ConnectionState, Limits, Repair};
+use netwarp_core::connection_sample::{Activity, ConnectionState, Limits};
 use netwarp_path::network::{Network, QueueSample};
 use netwarp_path::topology::{Device, Node, Topology, host_of};
 use netwarp_wire::job::{Direction, Job};
@@ -204,15 +204,16 @@ fn connection_record(side: Side, server_port: u16, samples: &[Sampled]) -> Conne
         rwnd_limited_ns: column(|sample| sample.limits_ns[1]),
         sndbuf_limited_ns: column(|sample| sample.limits_ns[2]),
         has_sent_all: samples.iter().map(|sample| sample.state.has_sent_all).collect(),
-        recovering: unless_default(samples, |repair| repair.is_recovering),
-        timeout_ns: unless_default(samples, |repair| repair.timeout_ns),
-        timeout_recoveries: unless_default(samples, |repair| repair.timeout_recoveries),
+        recovering: unless_default(samples, |state| state.repair.is_recovering),
+        timeout_ns: unless_default(samples, |state| state.repair.timeout_ns),
+        timeout_recoveries: unless_default(samples, |state| state.repair.timeout_recoveries),
+        delivery_rate_bit_s: unless_default(samples, |state| state.delivery_rate_bit_s),
     }
 }
 
-/// Returns one of the columns about loss recovery; empty if all its values are the default.
-fn unless_default<T: Default + PartialEq>(samples: &[Sampled], of: fn(&Repair) -> T) -> Vec<T> {
-    let column: Vec<T> = samples.iter().map(|sample| of(&sample.state.repair)).collect();
+/// Returns a column that not every stack reports; empty if all its values are the default.
+fn unless_default<T: Default + PartialEq>(samples: &[Sampled], of: fn(&ConnectionState) -> T) -> Vec<T> {
+    let column: Vec<T> = samples.iter().map(|sample| of(&sample.state)).collect();
     if column.iter().all(|value| *value == T::default()) { Vec::new() } else { column }
 }
 
@@ -235,6 +236,8 @@ impl Sampled {
 
 #[cfg(test)]
 mod tests {
+    use netwarp_core::connection_sample::Repair;
+
     use super::*;
 
     /// Returns the record of a connection with these samples: times in nanoseconds, and the activity at each.
@@ -249,6 +252,7 @@ mod tests {
                 acked_bytes: None,
                 retrans_packets: 0,
                 pacing_rate_bit_s: 0,
+                delivery_rate_bit_s: 0,
                 limits: Limits::Now(activity),
                 has_sent_all: false,
                 repair: Repair::default(),

@@ -65,6 +65,7 @@ impl SctpInfo {
             repair: Repair::default(),
             retrans_packets: self.rtxchunks,
             pacing_rate_bit_s: 0,
+            delivery_rate_bit_s: 0,
             limits: Limits::Now(activity),
             has_sent_all: has_sent_all && activity != Activity::BufferFull && self.flight_size < self.cwnd,
         }

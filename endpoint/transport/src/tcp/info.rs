@@ -92,6 +92,7 @@ impl TcpInfo {
             retrans_packets: self.total_retrans.into(),
             // Without pacing the rate is `~0`.
             pacing_rate_bit_s: if self.pacing_rate == u64::MAX { 0 } else { self.pacing_rate.saturating_mul(8) },
+            delivery_rate_bit_s: self.delivery_rate.saturating_mul(8),
             limits: Limits::Counted(limits_us.map(|time_us| time_us * NANOSECONDS_PER_MICROSECOND)),
             has_sent_all: self.notsent_bytes == 0 && self.unacked < self.snd_cwnd_segments,
             repair: Repair {

@@ -80,6 +80,10 @@ pub struct ConnectionSamplesRecord {
     /// SCTP and QUIC.
     #[serde(default, skip_serializing_if = "is_left_out")]
     pub timeout_recoveries: Vec<u64>,
+    /// TCP's latest estimate of the rate at which the path delivers its payload, in bit/s (`tcpi_delivery_rate`); 0
+    /// before the first estimate; empty for SCTP and QUIC, whose stacks do not report one, and in older records.
+    #[serde(default, skip_serializing_if = "is_left_out")]
+    pub delivery_rate_bit_s: Vec<u64>,
 }
 
 /// Returns whether an optional key has its default value: then it is left out.
