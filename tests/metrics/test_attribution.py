@@ -312,3 +312,15 @@ def test_a_transfer_that_was_not_completed_has_no_causes() -> None:
     ]
     for cut in ([*records, gave_up], without_receiver):
         assert attribution(RunRecords(job(), cut, workload_of(job()))) is None
+
+
+def test_a_sender_that_was_aborted_begins_when_it_is_asked() -> None:
+    whole = transfer(sent_bytes=1_000_000)
+    bulk = job().only.workload.model_copy(update={"duration_ns": 5000 * MS})
+    aborted = job().with_only(workload=bulk)
+    records = [each for each in whole if not (isinstance(each, Transfer) and each.side == "server")]
+    found = attribution(RunRecords(aborted, records, workload_of(aborted)))
+    expected = attribution(RunRecords(job(), whole, workload_of(job())))
+    assert found is not None
+    assert expected is not None
+    assert found.spent_ns["propagation"] == expected.spent_ns["propagation"] == 100 * MS

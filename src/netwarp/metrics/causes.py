@@ -185,10 +185,12 @@ class _Transfer:
             for each in self.run.measured
             if isinstance(each, Transfer) and each.side == of_sender
         ]
-        if not began:
+        if not began and not self.run.received:
             return
         is_download = of_sender == "server"
         asked_ns = self.bottleneck.delay_ns(self.until_ns, "up") if is_download else 0
+        # A sender whose transfer was aborted has no record: it begins when it is asked.
+        began = began or [self.until_ns + asked_ns]
         arrived_ns = min((each.first_byte_ns for each in self.run.received), default=0)
         # If a client that moved repeats a request, the server's record covers only the last part.
         if 0 < arrived_ns < min(began):
