@@ -15,7 +15,7 @@ from netwarp.metrics.limits import LIMIT_METRICS
 from netwarp.metrics.links import metrics_of_links
 from netwarp.metrics.path import PATH_METRICS, PATH_MIN_RTT_S
 from netwarp.metrics.queueing import QUEUEING_METRICS
-from netwarp.metrics.second_half import SECOND_HALF_METRICS, delivery_rate_bit_s
+from netwarp.metrics.second_half import SECOND_HALF_METRICS, mean_delivery_rate_bit_s
 from netwarp.metrics.slowdown import SLOWDOWN_INDEX, slowdown_index
 from netwarp.metrics.stacks import CPU_METRICS, STACK_METRICS
 from netwarp.metrics.times import COMPLETION_TIME_S, GAVE_UP, TIME_METRICS
@@ -309,7 +309,7 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
         for name, share in _by_name_in_study(sharing, shares(arrived, *counted_ns) or ()).items():
             yield f"{name}.{metric.name}", sum(share)
-    rates = [delivery_rate_bit_s(view.run, *half_ns) for view, _ in sharing]
+    rates = [mean_delivery_rate_bit_s(view.run, *half_ns) for view, _ in sharing]
     reported = [rate for rate in rates if rate is not None]
     if len(reported) == len(sharing):
         metric, in_all = DELIVERY_RATE_SHARE_RATIO_SECOND_HALF, sum(reported)

@@ -39,6 +39,20 @@ def mean_between(
     return area / (until_ns - since_ns)
 
 
+def mean_delivery_rate_bit_s(run: RunRecords, since_ns: int, until_ns: int) -> float | None:
+    """Return the mean of TCP's estimates of its delivery rate that were sampled between two times,
+    in bit/s, without those that are 0; of connections sampled together their sum. None if none
+    reports an estimate.
+    """
+    side = sender(run.job)
+    rates: dict[int, int] = {}
+    for each in run.of_kind(ConnectionSamples):
+        for at_ns, rate_bit_s in zip(each.at_ns, each.delivery_rate_bit_s, strict=False):
+            if each.side == side and since_ns <= at_ns <= until_ns and rate_bit_s:
+                rates[at_ns] = rates.get(at_ns, 0) + rate_bit_s
+    return sum(rates.values()) / len(rates) if rates else None
+
+
 def _second_half_ns(run: RunRecords) -> tuple[int, int]:
     start_ns, end_ns = run.span_ns
     return (start_ns + end_ns) // 2, end_ns
@@ -66,27 +80,8 @@ def _goodput_bit_s(run: RunRecords) -> float | None:
     return 8 * came * NS_PER_S / (until_ns - since_ns) if is_known else None
 
 
-def delivery_rate_bit_s(run: RunRecords, since_ns: int, until_ns: int) -> float | None:
-    """Return the mean of TCP's estimates of its delivery rate that were sampled between two times,
-    in bit/s, without those that are 0; the sum over the sender's connections. None if none reports
-    an estimate.
-    """
-    side = sender(run.job)
-    sampled = [
-        [
-            rate
-            for at_ns, rate in zip(each.at_ns, each.delivery_rate_bit_s, strict=True)
-            if since_ns <= at_ns <= until_ns and rate
-        ]
-        for each in run.of_kind(ConnectionSamples)
-        if each.side == side and each.delivery_rate_bit_s
-    ]
-    means = [sum(rates) / len(rates) for rates in sampled if rates]
-    return sum(means) if means else None
-
-
 def _delivery_rate_bit_s(run: RunRecords) -> float | None:
-    return delivery_rate_bit_s(run, *_second_half_ns(run))
+    return mean_delivery_rate_bit_s(run, *_second_half_ns(run))
 
 
 def _flight_packets(run: RunRecords) -> float | None:
@@ -132,7 +127,7 @@ SECOND_HALF_METRICS = (
         "delivery_rate_bit_s_second_half", "bit/s", "higher", "Delivery rate, second half",
         "Mean of the samples (`sampling`) of TCP's own estimate of its delivery rate"
         " (`tcpi_delivery_rate` of `TCP_INFO`) from the middle of the run to its end, without those"
-        " that are 0; of several connections their sum. An estimate is of the longer of the times"
+        " that are 0; of connections at the same time their sum. An estimate is of the longer of the times"
         " in which packets were sent and acknowledged, so that the mean is below the goodput; it is"
         " what `ss` and flent show. Missing for SCTP and QUIC, which report none.",
         "connection_samples", _delivery_rate_bit_s,
