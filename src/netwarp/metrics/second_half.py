@@ -128,8 +128,8 @@ SECOND_HALF_METRICS = (
         "Mean of the samples (`sampling`) of TCP's own estimate of its delivery rate"
         " (`tcpi_delivery_rate` of `TCP_INFO`) from the middle of the run to its end, without those"
         " that are 0; of connections at the same time their sum. An estimate is of the longer of"
-        " the times in which packets were sent and acknowledged, so that the mean is below the goodput;"
-        " it is what `ss` and flent show. Missing for SCTP and QUIC, which report none.",
+        " the times in which packets were sent and acknowledged, so that the mean is below the"
+        " goodput; it is what `ss` and flent show. Missing for SCTP and QUIC, which report none.",
         "connection_samples", _delivery_rate_bit_s,
     ),
 )  # fmt: skip
