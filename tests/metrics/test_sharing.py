@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from netwarp.measure.sharing import Arrived, convergence_ns, harm, jain_index, shares
-from netwarp.metrics import failure_from_records, metric_named, metrics_from_records
+from netwarp.metrics import competing, failure_from_records, metric_named, metrics_from_records
 from netwarp.metrics.competing import workload_views
 from netwarp.results import Results, RunResult
 from netwarp.results.harm import with_harm
@@ -101,7 +101,9 @@ def test_a_run_of_several_workloads_has_the_metrics_of_each() -> None:
         assert metric_named(name).name == name
 
 
-def test_the_share_of_the_delivery_rate_is_that_of_the_means_of_its_samples() -> None:
+def test_the_share_of_the_delivery_rate_is_that_of_the_means_of_its_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     job = job_from_json((GOLDEN / "job-competing.json").read_text())
     kept: list[Record] = []
     for each in read_records(GOLDEN / "records-competing.jsonl"):
@@ -110,7 +112,7 @@ def test_the_share_of_the_delivery_rate_is_that_of_the_means_of_its_samples() ->
         else:
             kept.append(each)
     end_ns = min(view.span_ns[1] for view in workload_views(job, kept))
-    # The first sample is of the first half, and 0 is no estimate.
+    # The first sample is before the last seconds, and 0 is no estimate.
     times = {"at_ns": tuple(end_ns - left_ns for left_ns in (end_ns, SECOND, 2000, 1000, 0))}
     columns = dict.fromkeys(COLUMNS, (0,) * 5) | {"has_sent_all": (False,) * 5} | times
     rates = {"one": (99, 30, 0, 30, 60), "two": (99, 10, 10, 10, 10)}
@@ -124,9 +126,11 @@ def test_the_share_of_the_delivery_rate_is_that_of_the_means_of_its_samples() ->
             for each in job.workloads
         ]
         found = metrics_from_records(job, [*kept[:-1], *samples, kept[-1]])
-        metric = "delivery_rate_share_ratio_second_half"
+        metric = "delivery_rate_share_ratio_last_minute"
         return [found.get(f"{each.name}.{metric}") for each in job.workloads]
 
+    assert shares_of(rates) == [None, None], "they were together for ten seconds"
+    monkeypatch.setattr(competing, "LAST_MINUTE_NS", 5 * SECOND)
     assert shares_of(rates) == [pytest.approx(0.8), pytest.approx(0.2)], "40 and 10"
     assert shares_of(rates | {"two": ()}) == [None, None], "its stack reports none"
 

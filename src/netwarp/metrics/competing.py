@@ -49,14 +49,15 @@ SHARE_RATIO_SECOND_HALF = Metric(
     "Share of the content that arrived in the second half of the time in which all workloads were"
     " there.", "of_workload", unmeasured, head="share, 2nd half",
 )  # fmt: skip
-DELIVERY_RATE_SHARE_RATIO_SECOND_HALF = Metric(
-    "delivery_rate_share_ratio_second_half", "ratio", "neither",
-    "Share of the delivery rate, second half",
+DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE = Metric(
+    "delivery_rate_share_ratio_last_minute", "ratio", "neither",
+    "Share of the delivery rate, last minute",
     "Share of a workload in the sum of all workloads' mean delivery rates, as TCP estimates them"
-    " (`delivery_rate_bit_s_second_half`), in the second half of the time in which all were there."
-    " Missing if the stack of one does not report it.", "connection_samples", unmeasured,
-    head="share of delivery rate, 2nd half",
+    " (`delivery_rate_bit_s_second_half` says how), in the last 60 s in which all were there."
+    " Missing if they were together for less, or if the stack of one does not report it.",
+    "connection_samples", unmeasured, head="share of delivery rate, last minute",
 )  # fmt: skip
+LAST_MINUTE_NS = 60 * NS_PER_S
 HARM_RATIO = Metric(
     "harm_ratio", "ratio", "lower", "Harm",
     "How much worse a workload did than in the run of the same replicate in which it was alone (the"
@@ -75,7 +76,7 @@ CONFORMANCE_RATIO = Metric(
     " packets where this counts content).", "of_workload", unmeasured, in_report=True,
 )  # fmt: skip
 OF_ONE = (
-    SHARE_RATIO, SHARE_RATIO_SECOND_HALF, DELIVERY_RATE_SHARE_RATIO_SECOND_HALF, HARM_RATIO,
+    SHARE_RATIO, SHARE_RATIO_SECOND_HALF, DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE, HARM_RATIO,
     CONFORMANCE_RATIO,
 )  # fmt: skip
 """Metrics of each workload that describe how it shares the path."""
@@ -309,10 +310,11 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
         for name, share in _by_name_in_study(sharing, shares(arrived, *counted_ns) or ()).items():
             yield f"{name}.{metric.name}", sum(share)
-    rates = [mean_delivery_rate_bit_s(view.run, *half_ns) for view, _ in sharing]
+    minute_ns = (span_ns[1] - LAST_MINUTE_NS, span_ns[1])
+    rates = [mean_delivery_rate_bit_s(view.run, *minute_ns) for view, _ in sharing]
     reported = [rate for rate in rates if rate is not None]
-    if len(reported) == len(sharing):
-        metric, in_all = DELIVERY_RATE_SHARE_RATIO_SECOND_HALF, sum(reported)
+    if len(reported) == len(sharing) and minute_ns[0] >= span_ns[0]:
+        metric, in_all = DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE, sum(reported)
         for name, rates_of_one in _by_name_in_study(sharing, reported).items():
             yield f"{name}.{metric.name}", sum(rates_of_one) / in_all
     for name, bytes_ in _by_name_in_study(sharing, came).items():
