@@ -12,7 +12,7 @@ import pytest
 from cubic_windows import closed_form, round_by_round
 from netwarp.sources import find_sources, load_sources
 from netwarp.study import load_study
-from validation import DOCS, OF_RUNS, Row, kept_rows, page, points, rows_below, with_kept
+from validation import DOCS, HIT, OF_RUNS, Row, kept_rows, page, points, rows_below, with_kept
 
 TABLE_1 = {100: 12, 1000: 38, 10_000: 187, 100_000: 1054, 1_000_000: 5926}
 TABLE_2 = {100: 12, 1000: 38, 10_000: 120, 100_000: 379, 1_000_000: 1200}
@@ -70,6 +70,21 @@ def test_rows_are_those_of_studies_and_not_of_their_variants(tmp_path: Path) -> 
         ("RFC 9438", "it is a", "reproduced"),
         ("RFC 9438", "it is b", "missed"),
     ]
+
+
+def test_what_hangs_on_a_choice_of_the_study_is_said_as_its_scorecard_says_it(
+    tmp_path: Path,
+) -> None:
+    summary(tmp_path / "s" / "a", "holds", 11.9)
+    summary(tmp_path / "s" / "b", "holds", 11.9)
+    claims = [{"text": "it is a", "verdict": "depends"}, {"text": "it is b", "verdict": HIT}]
+    (tmp_path / "s" / "scorecard.json").write_text(json.dumps({"claims": claims}))
+    rows = list(rows_below(tmp_path))
+    assert [row.depends for row in rows] == [True, False]
+    text = page(rows, {})
+    assert "**2 of 2 numbers came out, 1 of them by a choice of ours.**" in text
+    assert "| RFC 9438 | 2 | 2 | 1 |" in text
+    assert "| reproduced, depends |" in text
 
 
 def test_the_page_has_misses_first_and_says_what_did_not_run() -> None:

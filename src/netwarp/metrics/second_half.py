@@ -112,9 +112,10 @@ SECOND_HALF_METRICS = (
     Metric(
         "flight_packets_second_half", "packets", "neither", "Flight size, second half",
         "Packets of the mean size that pass the first path's bottleneck towards the receiver in a"
-        " round-trip time, or are dropped there, from the middle of the run to its last sample, of"
-        " all connections together: the mean congestion window of a sender that nothing else"
-        " limits, also of one that does not report it. Missing in a network of several hosts.",
+        " round-trip time, or are dropped there, from the middle of the run to its end, or to the"
+        " last sample where that is earlier, of all connections together: the mean congestion"
+        " window of a sender that nothing else limits, also of one that does not report it. Missing"
+        " in a network of several hosts.",
         "queue_samples", _flight_packets, is_mean=True,
     ),
     Metric(
@@ -128,7 +129,7 @@ SECOND_HALF_METRICS = (
         "Mean of the samples (`sampling`) of TCP's own estimate of its delivery rate"
         " (`tcpi_delivery_rate` of `TCP_INFO`) from the middle of the run to its end, without those"
         " that are 0; of connections at the same time their sum. An estimate is of the longer of"
-        " the times in which packets were sent and acknowledged, so that the mean is below the"
+        " the times in which packets were sent and acknowledged, so the mean is mostly below the"
         " goodput; it is what `ss` and flent show. Missing for SCTP and QUIC, which report none.",
         "connection_samples", _delivery_rate_bit_s,
     ),
