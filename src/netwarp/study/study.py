@@ -89,7 +89,8 @@ class StudyFile(Section):
     """How often queues and connections are sampled during a run. `auto`: each half round-trip time
     at first, then as often as costs at most 3 % of the run's CPU time. A duration: that often.
     `off`: never; then there is no queueing delay, and charts over time show only the events of the
-    timeline."""
+    timeline. Samples shift what follows by about a microsecond, so that runs in which flows compete
+    differ as with another seed if they are sampled at another rate."""
     path: dict[str, Any] = Field(default_factory=dict)
     """The path between client, router and server: delay, rate, loss and other impairments of
     packets."""
