@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from cubic_windows import closed_form, round_by_round
+from netwarp.claims import ClaimVerdict
 from netwarp.figures.published import Point, interval_of, published_chart
 from netwarp.pipeline import DEFAULT_PARENT
 from netwarp.sources import find_sources, load_sources
@@ -34,9 +35,8 @@ PROVENANCE = "provenance.json"
 NOT_RECORDED = "not recorded"
 VARIANTS = ("controls", "sensitivities", "seeds")
 """Folders of a run directory whose runs are not the study's own."""
-HIT = "reproduced"
-DEPENDS = "depends"
-"""The word of scorecards for what holds as the study has it, and not with a sensitivity of it."""
+HIT = ClaimVerdict.REPRODUCED.value
+DEPENDS = ClaimVerdict.DEPENDS.value
 WORDS = {"holds": HIT, "reversed": "missed"}
 WIDE = 1.2
 OF_RUNS = "95 % of runs"

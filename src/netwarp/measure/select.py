@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from netwarp.wire import Connection, Job, PathMeasurement, Record, Side, Transfer
+from netwarp.wire import Connection, ConnectionSamples, Job, PathMeasurement, Record, Side, Transfer
 
 T = TypeVar("T")
 SIDES: tuple[Side, Side] = ("client", "server")
@@ -33,6 +33,17 @@ def of_transfer(records: Iterable[Record], transfer: int) -> list[Record]:
 def connections(records: Iterable[Record], side: Side) -> list[Connection]:
     """Return the connections that one side recorded."""
     return [each for each in of_kind(records, Connection) if each.side == side]
+
+
+def sampled_together(samples: Iterable[ConnectionSamples], column: str) -> dict[int, list[int]]:
+    """Return the values of a column of several connections' samples by their time in ns, in the
+    order of time. Connections that do not have the column are left out.
+    """
+    values: dict[int, list[int]] = {}
+    for each in (each for each in samples if getattr(each, column)):
+        for at_ns, value in zip(each.at_ns, getattr(each, column), strict=True):
+            values.setdefault(at_ns, []).append(value)
+    return dict(sorted(values.items()))
 
 
 def received(job: Job, records: Iterable[Record]) -> list[Transfer]:

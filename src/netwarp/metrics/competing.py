@@ -58,6 +58,7 @@ DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE = Metric(
     "connection_samples", unmeasured, head="share of delivery rate, last minute",
 )  # fmt: skip
 LAST_MINUTE_NS = 60 * NS_PER_S
+"""Length in ns of the time that the share of the delivery rate is of."""
 HARM_RATIO = Metric(
     "harm_ratio", "ratio", "lower", "Harm",
     "How much worse a workload did than in the run of the same replicate in which it was alone (the"
@@ -310,16 +311,28 @@ def _sharing(job: Job, views: Sequence[WorkloadView]) -> Iterable[tuple[str, flo
     for metric, counted_ns in ((SHARE_RATIO, span_ns), (SHARE_RATIO_SECOND_HALF, half_ns)):
         for name, share in _by_name_in_study(sharing, shares(arrived, *counted_ns) or ()).items():
             yield f"{name}.{metric.name}", sum(share)
-    minute_ns = (span_ns[1] - LAST_MINUTE_NS, span_ns[1])
-    rates = [mean_delivery_rate_bit_s(view.run, *minute_ns) for view, _ in sharing]
-    reported = [rate for rate in rates if rate is not None]
-    if len(reported) == len(sharing) and minute_ns[0] >= span_ns[0]:
-        metric, in_all = DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE, sum(reported)
-        for name, rates_of_one in _by_name_in_study(sharing, reported).items():
-            yield f"{name}.{metric.name}", sum(rates_of_one) / in_all
+    if span_ns[1] - span_ns[0] >= LAST_MINUTE_NS:
+        yield from _delivery_rate_shares(sharing, span_ns[1])
     for name, bytes_ in _by_name_in_study(sharing, came).items():
         if len(bytes_) > 1:
             yield f"{name}.{JAIN_INDEX.name}", jain_index(bytes_)
+
+
+def _delivery_rate_shares(
+    sharing: Sequence[tuple[WorkloadView, Arrived]], until_ns: int
+) -> Iterable[tuple[str, float]]:
+    """Yield each workload's share of the delivery rate in the minute before a time, if the stacks
+    of all report theirs.
+    """
+    since_ns = until_ns - LAST_MINUTE_NS
+    rates = [mean_delivery_rate_bit_s(view.run, since_ns, until_ns) for view, _ in sharing]
+    reported = [rate for rate in rates if rate is not None]
+    if len(reported) < len(sharing):
+        return
+    in_all_bit_s = sum(reported)
+    for name, of_name in _by_name_in_study(sharing, reported).items():
+        metric = f"{name}.{DELIVERY_RATE_SHARE_RATIO_LAST_MINUTE.name}"
+        yield metric, sum(of_name) / in_all_bit_s
 
 
 def _by_name_in_study(

@@ -11,7 +11,7 @@ from itertools import pairwise
 from netwarp.measure.metric import Metric
 from netwarp.measure.queueing import queue_samples, rtts_under_load, sent_bytes_at, value_at
 from netwarp.measure.run_records import RunRecords
-from netwarp.measure.select import connections, sender
+from netwarp.measure.select import connections, sampled_together, sender
 from netwarp.measure.sharing import Arrived
 from netwarp.units import NS_PER_S
 from netwarp.wire import ConnectionSamples, Goodput
@@ -45,12 +45,14 @@ def mean_delivery_rate_bit_s(run: RunRecords, since_ns: int, until_ns: int) -> f
     reports an estimate.
     """
     side = sender(run.job)
-    rates: dict[int, int] = {}
-    for each in run.of_kind(ConnectionSamples):
-        for at_ns, rate_bit_s in zip(each.at_ns, each.delivery_rate_bit_s, strict=False):
-            if each.side == side and since_ns <= at_ns <= until_ns and rate_bit_s:
-                rates[at_ns] = rates.get(at_ns, 0) + rate_bit_s
-    return sum(rates.values()) / len(rates) if rates else None
+    samples = [each for each in run.of_kind(ConnectionSamples) if each.side == side]
+    sums = [
+        sum(rates)
+        for at_ns, rates in sampled_together(samples, "delivery_rate_bit_s").items()
+        if since_ns <= at_ns <= until_ns
+    ]
+    known = [rate_bit_s for rate_bit_s in sums if rate_bit_s]
+    return sum(known) / len(known) if known else None
 
 
 def _second_half_ns(run: RunRecords) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from netwarp.figures.lines import MOST_POINTS, Line, Point, thinned
 from netwarp.figures.over_time.sent import counted_so_far
 from netwarp.measure.queueing import queue_delays, queue_samples
+from netwarp.measure.select import sampled_together
 from netwarp.measure.sharing import Arrived
 from netwarp.metrics.competing import workload_views
 from netwarp.units import NS_PER_S
@@ -133,14 +134,6 @@ def acknowledged_mbit_s(records: Sequence[Record]) -> Line | None:
     return Line([*steps, (summed[-1][0], 0.0)]) if any(value for _, value in steps) else None
 
 
-def _by_time(connections: Sequence[ConnectionSamples], column: str) -> dict[int, list[int]]:
-    values: dict[int, list[int]] = {}
-    for each in (each for each in connections if getattr(each, column)):
-        for at_ns, value in zip(each.at_ns, getattr(each, column), strict=True):
-            values.setdefault(at_ns, []).append(value)
-    return dict(sorted(values.items()))
-
-
 def _joined(
     connections: Sequence[ConnectionSamples],
     column: str,
@@ -150,7 +143,7 @@ def _joined(
     """Return the sum, or another combination, of a sampled value over all connections at each time,
     in a given unit.
     """
-    by_time = _by_time(connections, column)
+    by_time = sampled_together(connections, column)
     return [(at_ns / NS_PER_S, join(values) / unit) for at_ns, values in by_time.items()]
 
 
